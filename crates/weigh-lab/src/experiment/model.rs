@@ -1,0 +1,137 @@
+//! A validated experiment, before it meets a system.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weigh_results::model::{Goal, Metric};
+
+/// One question: a system, a workload, variants, a metric to judge by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// `postgres/durability`, a file's stem, or a name made from the flags.
+    pub name: String,
+    /// The question in a sentence.
+    pub question: String,
+    /// The system under test.
+    pub system: SystemSection,
+    /// Settings common to every variant.
+    pub settings: BTreeMap<String, Level>,
+    /// What is done to it.
+    pub workload: WorkloadSection,
+    /// How much of it.
+    pub load: LoadSection,
+    /// What is varied; the product of all levels, each a variant. Empty when `variants` is given.
+    pub factors: Vec<Factor>,
+    /// Explicit variants, in file order. Empty when `factors` is given.
+    pub variants: Vec<VariantSection>,
+    /// How the verdict is reached.
+    pub judge: JudgeSection,
+    /// What the field has seen, by variant name: compared by shape only.
+    pub field_figures: BTreeMap<String, String>,
+}
+
+/// A value of a setting, a factor or a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// Text.
+    Text(String),
+    /// An integer.
+    Integer(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// `true` or `false`.
+    Boolean(bool),
+}
+
+/// Which system, and where.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SystemSection {
+    /// `postgres`, `sqlite`, `commands`.
+    pub name: String,
+    /// A server of the user's own (`postgres://…`) instead of a private one.
+    pub url: Option<String>,
+    /// Permission to write to the server at `url`.
+    pub allow_writes: bool,
+    /// Where the server's programs are, when not on `PATH` or in the distribution's place.
+    pub bin_dir: Option<PathBuf>,
+}
+
+/// What is done to the system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorkloadSection {
+    /// Statements that make the data, once, before anything is copied or measured.
+    pub setup: Vec<String>,
+    /// Variables: `{name}` in statements and in generator fields stands for their value.
+    pub vars: BTreeMap<String, Level>,
+    /// Weighted operations.
+    pub operations: Vec<OperationSection>,
+}
+
+/// One kind of operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationSection {
+    /// Name as reported.
+    pub name: String,
+    /// Relative frequency, at least 1; a factor may set `operations.NAME.weight` (0 switches it off).
+    pub weight: u32,
+    /// One statement, or several that run as one transaction in this order.
+    pub sql: Vec<String>,
+    /// Parameters `$1`, `$2`, … numbered through all statements. Fields may hold `{var}` until resolved,
+    /// so they are kept as TOML tables here.
+    pub parameters: Vec<toml::Table>,
+    /// Repeat the (single) statement this many times in one transaction; may be `{var}`.
+    pub repeat: String,
+}
+
+/// How much load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadSection {
+    /// Connections.
+    pub clients: u32,
+    /// Worker threads; `None`: one per two CPUs, at most one per client.
+    pub threads: Option<u32>,
+    /// Operations in flight per connection.
+    pub pipeline: u32,
+    /// Measured part of a trial.
+    pub trial: Duration,
+    /// Warm-up before the pilot has been seen.
+    pub settle: Duration,
+}
+
+/// One factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    /// `settings.NAME`, `load.clients`, `vars.NAME`, `operations.NAME.weight`.
+    pub key: String,
+    /// Its levels, at least one, no two equal, in file order.
+    pub levels: Vec<Level>,
+    /// Whether they came from a numeric sweep (`{ from, to, step | times }`).
+    pub sweep: bool,
+}
+
+/// One explicit variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantSection {
+    /// Unique name.
+    pub name: String,
+    /// Factor key to level.
+    pub levels: BTreeMap<String, Level>,
+}
+
+/// How the verdict is reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeSection {
+    /// Name of the baseline variant; `None`: the first.
+    pub baseline: Option<String>,
+    /// Metrics that count.
+    pub metrics: Vec<Metric>,
+    /// The relative difference that matters.
+    pub difference: f64,
+    /// What is asked of a *different* verdict.
+    pub goal: Goal,
+    /// Time for the whole run.
+    pub budget: Duration,
+    /// Drain the debt after every trial.
+    pub drain: bool,
+}

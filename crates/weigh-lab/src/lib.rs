@@ -1,0 +1,16 @@
+//! The lab: from an experiment to a stored run.
+//!
+//! - [`experiment`]: the TOML file, the flags, the shipped files → a validated [`experiment::Experiment`].
+//! - [`plan`]: experiment + what the system can do → [`plan::ResolvedPlan`]; nothing is started yet.
+//! - [`systems`]: the things under test; one static table, a folder per system.
+//! - [`runner`]: rounds and trials; one stream of events to recorder and screen.
+//! - [`host`]: every change to the host, and its undo.
+//!
+//! This room never prints and never reads the command line.
+
+pub mod events;
+pub mod experiment;
+pub mod host;
+pub mod plan;
+pub mod runner;
+pub mod systems;

@@ -1,0 +1,70 @@
+//! What a protocol or an in-process system supplies to the engine.
+
+use std::os::fd::RawFd;
+
+use crate::generator::Parameters;
+
+/// A configured protocol: makes connections. One value serves every worker thread of a trial.
+pub trait Driver: Send + Sync {
+    /// Opens connection number `client`, authenticates, prepares statements: everything that is not
+    /// part of an operation. May block.
+    fn connect(&self, client: usize) -> Result<Connection, DriverError>;
+}
+
+/// One open connection.
+pub enum Connection {
+    /// A socket run by the engine's event loop; it must be in non-blocking mode.
+    Socket(Box<dyn SocketClient>),
+    /// Executes in the worker's own thread (SQLite, a function call).
+    Inline(Box<dyn InlineClient>),
+}
+
+/// Protocol state of one socket: encodes requests, decodes replies, does no I/O.
+pub trait SocketClient: Send {
+    /// The connected, non-blocking socket. Owned by the client, closed when it is dropped.
+    fn socket(&self) -> RawFd;
+
+    /// Appends the request of `operation` to `out`. Must not allocate beyond `out`.
+    fn encode(&mut self, operation: usize, parameters: &mut Parameters<'_>, out: &mut Vec<u8>);
+
+    /// Looks at received bytes and consumes at most one complete reply. Called again with what is left.
+    fn decode(&mut self, received: &[u8]) -> Decoded;
+}
+
+/// What [`SocketClient::decode`] found.
+#[derive(Debug, PartialEq)]
+pub struct Decoded {
+    /// Bytes that are dealt with and will not be shown again.
+    pub consumed: usize,
+    /// The oldest operation in flight is finished.
+    pub finished: Option<Outcome>,
+}
+
+/// An in-process client.
+pub trait InlineClient: Send {
+    /// Executes one operation and waits for it.
+    fn execute(&mut self, operation: usize, parameters: &mut Parameters<'_>) -> Outcome;
+}
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Done and validated.
+    Success,
+    /// The system answered with an error (its message, shortened and without the parameters, so that
+    /// equal failures count together). Counted and shown, never timed as a success.
+    Error(String),
+    /// The connection is unusable; the engine counts it and connects again.
+    Broken(String),
+}
+
+/// Why a connection could not be made or prepared.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct DriverError {
+    /// A lowercase fragment with the server's own words.
+    pub message: String,
+    /// The error below, if any.
+    #[source]
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}

@@ -1,0 +1,19 @@
+//! The load engine: keeps clients busy on a system and says how long each operation took.
+//!
+//! - [`LoadSpec`]: clients, threads, warm-up, measured window, schedule, operations and their weights.
+//! - [`Driver`]: what a protocol or an in-process system supplies; `weigh-drivers` holds them.
+//! - [`start`] gives a [`RunningLoad`]: the caller samples its counters at [`RunningLoad::measure_begins`]
+//!   and [`RunningLoad::measure_ends`], then takes the [`LoadReport`].
+//! - [`generator`]: seeded parameters of operations, the same stream for every variant of a round.
+//!
+//! This room knows no protocol, no experiment and no statistics. On the hot path there is no lock,
+//! no allocation and no cross-thread hop per operation.
+
+mod driver;
+pub mod generator;
+mod report;
+mod spec;
+
+pub use driver::{Connection, Decoded, Driver, DriverError, InlineClient, Outcome, SocketClient};
+pub use report::{LoadReport, OperationReport};
+pub use spec::{LoadSpec, Operation, Schedule};

@@ -1,0 +1,75 @@
+//! Doubts: reasons not to trust a result, each with its evidence and what to do about it.
+//!
+//! The set of [`DoubtKind`]s is closed. A doubt never changes a figure; some withhold the verdict
+//! ([`DoubtKind::withholds_verdict`]).
+
+use serde::{Deserialize, Serialize};
+
+/// One reason not to trust the result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// What kind.
+    pub kind: DoubtKind,
+    /// What was seen, with figures, as a lowercase fragment.
+    pub evidence: String,
+    /// Variants it concerns; empty for the whole run.
+    #[serde(default)]
+    pub variants: Vec<usize>,
+}
+
+/// The closed set of doubts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DoubtKind {
+    /// The client used more than 70 % of its busiest core.
+    ClientSaturated,
+    /// The hypervisor gave CPU time to somebody else.
+    Steal,
+    /// Somebody else's processes used the CPUs.
+    OtherCpu,
+    /// The server waited for a CPU: latencies may be scheduling, not the system.
+    RunQueueWait,
+    /// Latencies cluster at multiples of the scheduler's tick.
+    TickAligned,
+    /// The two copies of the baseline differ.
+    AaFailed,
+    /// What ran before a trial shows in it.
+    CarryOver,
+    /// The first and the second half of trials differ: the warm-up is too short.
+    UnsettledTrials,
+    /// The effect changed between the first and the second half of the run.
+    DriftingEffect,
+    /// The typical ratio and the ratio of totals disagree: one variant stalls rarely but long.
+    RareStalls,
+    /// Memory is nearly full.
+    MemoryLow,
+    /// The disk below the work directory is nearly full.
+    DiskLow,
+    /// A setting is not in force as asked.
+    SettingNotInForce,
+    /// Too few operations for the percentile asked.
+    TooFewOperations,
+    /// The clock source is not one to trust.
+    ClockSource,
+    /// Operations failed.
+    Errors,
+    /// A frozen instance used CPU time.
+    FrozenBusy,
+    /// The work directory is in memory: durability costs nothing there.
+    MemoryFileSystem,
+    /// Trials were set aside by the rule on interference.
+    TrialsSetAside,
+    /// The run ended before it was decided or the budget spent.
+    CutShort,
+    /// The same work varies between restarts by more than the difference that matters.
+    RestartVariation,
+    /// The two runs of a comparison were not made on the same machine or at the same load.
+    MachineChanged,
+}
+
+impl DoubtKind {
+    /// Whether a verdict may not be given while this doubt stands.
+    pub fn withholds_verdict(self) -> bool {
+        matches!(self, DoubtKind::AaFailed | DoubtKind::SettingNotInForce)
+    }
+}
