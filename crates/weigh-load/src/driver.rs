@@ -8,7 +8,16 @@ use crate::generator::Parameters;
 pub trait Driver: Send + Sync {
     /// Opens connection number `client`, authenticates, prepares statements: everything that is not
     /// part of an operation. May block.
+    ///
+    /// # Errors
+    /// A [`DriverError`] whose message is one line a user can act on.
     fn connect(&self, client: usize) -> Result<Connection, DriverError>;
+
+    /// Whether its connections are [`Connection::Inline`]: an operation then blocks its thread, so every
+    /// client gets a thread of its own. All connections of one driver are of the same kind.
+    fn blocks_its_thread(&self) -> bool {
+        false
+    }
 }
 
 /// One open connection.
@@ -24,10 +33,12 @@ pub trait SocketClient: Send {
     /// The connected, non-blocking socket. Owned by the client, closed when it is dropped.
     fn socket(&self) -> RawFd;
 
-    /// Appends the request of `operation` to `out`. Must not allocate beyond `out`.
+    /// Appends the request of `operation` to `out`. Must not allocate beyond `out`. Requests are sent in the
+    /// order they were encoded, some time later; the last ones may never be sent.
     fn encode(&mut self, operation: usize, parameters: &mut Parameters<'_>, out: &mut Vec<u8>);
 
-    /// Looks at received bytes and consumes at most one complete reply. Called again with what is left.
+    /// Looks at received bytes and consumes at most one complete reply. Called again with what is left, and
+    /// with that and more once more has arrived. Bytes may arrive one at a time.
     fn decode(&mut self, received: &[u8]) -> Decoded;
 }
 
@@ -58,6 +69,20 @@ pub enum Outcome {
     Broken(String),
 }
 
+impl Decoded {
+    /// Nothing is finished; `consumed` bytes are dealt with.
+    #[must_use]
+    pub fn more(consumed: usize) -> Self {
+        Self { consumed, finished: None }
+    }
+
+    /// The oldest operation in flight ended as `outcome`.
+    #[must_use]
+    pub fn finished(consumed: usize, outcome: Outcome) -> Self {
+        Self { consumed, finished: Some(outcome) }
+    }
+}
+
 /// Why a connection could not be made or prepared.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -67,4 +92,21 @@ pub struct DriverError {
     /// The error below, if any.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl DriverError {
+    /// An error without a source.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
+    }
+
+    /// An error with a source.
+    #[must_use]
+    pub fn caused(
+        message: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { message: message.into(), source: Some(source.into()) }
+    }
 }

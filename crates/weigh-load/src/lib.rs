@@ -2,18 +2,24 @@
 //!
 //! - [`LoadSpec`]: clients, threads, warm-up, measured window, schedule, operations and their weights.
 //! - [`Driver`]: what a protocol or an in-process system supplies; `weigh-drivers` holds them.
-//! - [`start`] gives a [`RunningLoad`]: the caller samples its counters at [`RunningLoad::measure_begins`]
-//!   and [`RunningLoad::measure_ends`], then takes the [`LoadReport`].
+//! - [`start`] (or [`connect`] and [`ConnectedLoad::begin`]) gives a [`RunningLoad`]: the caller samples its
+//!   counters at [`RunningLoad::measure_begins`] and [`RunningLoad::measure_ends`], then takes the [`LoadReport`].
 //! - [`generator`]: seeded parameters of operations, the same stream for every variant of a round.
+//! - [`null::NullDriver`]: operations that do nothing, to measure the engine itself.
 //!
 //! This room knows no protocol, no experiment and no statistics. On the hot path there is no lock,
 //! no allocation and no cross-thread hop per operation.
 
 mod driver;
+mod engine;
+mod error;
 pub mod generator;
+pub mod null;
 mod report;
 mod spec;
 
 pub use driver::{Connection, Decoded, Driver, DriverError, InlineClient, Outcome, SocketClient};
+pub use engine::{CancelHandle, ConnectedLoad, Limits, RunningLoad, connect, start};
+pub use error::LoadError;
 pub use report::{LoadReport, OperationReport};
 pub use spec::{LoadSpec, Operation, Schedule};

@@ -16,7 +16,8 @@ pub struct LoadReport {
     pub operations_measured: u64,
     /// Operations that completed without error since the start of the load.
     pub operations_total: u64,
-    /// Failures since the start of the load, by message.
+    /// Failures since the start of the load, by message: error replies, operations in flight on a connection
+    /// that broke or never answered, failed connects. Never in the latencies.
     pub errors: BTreeMap<String, u64>,
     /// Connections that had to be made again.
     pub reconnects: u64,
@@ -24,7 +25,8 @@ pub struct LoadReport {
     pub latency: Histogram<u64>,
     /// The same per operation, in the order of [`LoadSpec::operations`](crate::LoadSpec::operations).
     pub operations: Vec<OperationReport>,
-    /// Operations completed without error per 100 ms since the start of the load.
+    /// Operations completed without error per 100 ms since the start of the load, up to the end of the
+    /// measured window (the last bin may be shorter).
     pub bins_100ms: Vec<u64>,
     /// User-mode CPU of all workers over the measured window.
     pub client_user: Duration,

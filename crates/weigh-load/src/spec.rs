@@ -2,12 +2,24 @@
 
 use std::time::Duration;
 
+use crate::error::LoadError;
+
+/// Longest load, so that instants and bins stay sane.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Most clients, pipeline depth and trials of a run; the last keeps `sequence` values within 64 bits.
+const CLIENTS_LIMIT: usize = 1 << 16;
+const PIPELINE_LIMIT: usize = 1 << 12;
+const TRIALS_LIMIT: u64 = 1 << 20;
+
 /// The load of one trial.
 #[derive(Clone, Debug)]
 pub struct LoadSpec {
     /// Connections, each with at most `pipeline` operations in flight.
     pub clients: usize,
-    /// Worker threads; connections are partitioned among them. At least 1, at most `clients`.
+    /// Worker threads; connections are partitioned among them. At least 1; more than `clients` counts as
+    /// `clients`. Clients that block their thread get a thread each, whatever this says
+    /// ([`Driver::blocks_its_thread`](crate::Driver::blocks_its_thread)).
     pub threads: usize,
     /// Operations in flight per connection (1: wait for each reply).
     pub pipeline: usize,
@@ -43,4 +55,55 @@ pub struct Operation {
     pub weight: u32,
     /// Parameters, in the order the driver binds them.
     pub parameters: Vec<crate::generator::GeneratorSpec>,
+}
+
+impl LoadSpec {
+    /// Says what makes the load impossible, if anything does. [`start`](crate::start) calls it.
+    ///
+    /// # Errors
+    /// [`LoadError::Spec`] or [`LoadError::Generator`].
+    pub fn validate(&self) -> Result<(), LoadError> {
+        let within = |name: &str, value: usize, limit: usize| {
+            let message = || LoadError::Spec(format!("`{name}` must be 1 to {limit}, not `{value}`"));
+            (1..=limit).contains(&value).then_some(()).ok_or_else(message)
+        };
+        within("clients", self.clients, CLIENTS_LIMIT)?;
+        within("threads", self.threads, CLIENTS_LIMIT)?;
+        within("pipeline", self.pipeline, PIPELINE_LIMIT)?;
+        if self.measure.is_zero() || self.measure + self.settle > LONGEST {
+            return Err(LoadError::Spec(
+                "the measured window must be above 0 and the load at most a week".into(),
+            ));
+        }
+        if self.trial_number >= TRIALS_LIMIT {
+            return Err(LoadError::Spec(format!("a run has at most {TRIALS_LIMIT} trials")));
+        }
+        if self.operations.is_empty() {
+            return Err(LoadError::Spec("there is no operation".into()));
+        }
+        self.operations.iter().try_for_each(Operation::validate)
+    }
+}
+
+impl Operation {
+    /// Says what makes the operation impossible, if anything does.
+    ///
+    /// # Errors
+    /// [`LoadError::Spec`] or [`LoadError::Generator`].
+    pub fn validate(&self) -> Result<(), LoadError> {
+        if self.weight == 0 {
+            return Err(LoadError::Spec(format!(
+                "the weight of operation `{}` must be at least 1",
+                self.name
+            )));
+        }
+        for (index, spec) in self.parameters.iter().enumerate() {
+            spec.validate().map_err(|source| LoadError::Generator {
+                operation: self.name.clone(),
+                number: index + 1,
+                source,
+            })?;
+        }
+        Ok(())
+    }
 }

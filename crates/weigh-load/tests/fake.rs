@@ -1,0 +1,181 @@
+//! A protocol as simple as can be (fixed-size requests, 4-byte replies) and servers that misbehave on order.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use weigh_load::generator::{GeneratorSpec, Parameters, Value};
+use weigh_load::{
+    Connection, Decoded, Driver, DriverError, LoadSpec, Operation, Outcome, Schedule, SocketClient,
+};
+
+pub const REPLY_BYTES: usize = 4;
+
+/// What a server does with its n-th request (from 1).
+#[derive(Clone, Copy, Debug)]
+pub enum Behaviour {
+    Answer,
+    AnswerAfter(Duration),
+    /// Replies byte by byte.
+    AnswerInPieces,
+    /// Every n-th reply is an error.
+    ErrorEvery(u64),
+    /// Answers n requests and then nothing.
+    StuckAfter(u64),
+    /// Answers n requests of a connection, then closes it.
+    CloseAfter(u64),
+    /// Answers n requests of a connection, then sends half a reply and closes it at once.
+    HalfAndCloseAfter(u64),
+    /// Never reads.
+    Deaf,
+}
+
+#[derive(Debug)]
+pub struct FakeDriver {
+    pub behaviour: Behaviour,
+    pub request_bytes: usize,
+    /// Requests that were answered without error, over all connections.
+    pub answered: Arc<AtomicU64>,
+    pub connects: AtomicUsize,
+    /// The first so many connects are refused.
+    pub refuse_first: usize,
+    /// Connects after the first so many are refused.
+    pub refuse_after: usize,
+}
+
+impl FakeDriver {
+    pub fn new(behaviour: Behaviour) -> Self {
+        Self {
+            behaviour,
+            request_bytes: 16,
+            answered: Arc::default(),
+            connects: AtomicUsize::new(0),
+            refuse_first: 0,
+            refuse_after: usize::MAX,
+        }
+    }
+
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::SeqCst)
+    }
+}
+
+impl Driver for FakeDriver {
+    fn connect(&self, client: usize) -> Result<Connection, DriverError> {
+        let number = self.connects.fetch_add(1, Ordering::SeqCst);
+        if number < self.refuse_first || number >= self.refuse_after {
+            return Err(DriverError::new("connection refused by the fake"));
+        }
+        let (ours, theirs) = UnixStream::pair().map_err(|e| DriverError::caused("no pair", e))?;
+        ours.set_nonblocking(true).map_err(|e| DriverError::caused("not non-blocking", e))?;
+        let (behaviour, size, answered) = (self.behaviour, self.request_bytes, Arc::clone(&self.answered));
+        thread::spawn(move || serve(theirs, behaviour, size, &answered));
+        Ok(Connection::Socket(Box::new(FakeClient { socket: ours, size, client })))
+    }
+}
+
+fn serve(mut socket: UnixStream, behaviour: Behaviour, size: usize, answered: &AtomicU64) {
+    let mut request = vec![0; size];
+    for number in 1.. {
+        if matches!(behaviour, Behaviour::Deaf) {
+            thread::sleep(Duration::from_secs(60));
+            return;
+        }
+        if socket.read_exact(&mut request).is_err() {
+            return;
+        }
+        let received = Instant::now();
+        let reply: &[u8; REPLY_BYTES] = match behaviour {
+            Behaviour::ErrorEvery(n) if number % n == 0 => b"-bad",
+            _ => b"+ok\n",
+        };
+        let written = match behaviour {
+            Behaviour::StuckAfter(n) if number > n => {
+                // Keeps the socket open until the client closes it.
+                socket.read_to_end(&mut Vec::new()).ok();
+                return;
+            }
+            Behaviour::CloseAfter(n) if number > n => return,
+            Behaviour::HalfAndCloseAfter(n) if number > n => {
+                socket.write_all(b"+").ok();
+                return;
+            }
+            Behaviour::AnswerAfter(delay) => {
+                thread::sleep(delay.saturating_sub(received.elapsed()));
+                socket.write_all(reply)
+            }
+            Behaviour::AnswerInPieces => reply.iter().try_for_each(|byte| socket.write_all(&[*byte])),
+            _ => socket.write_all(reply),
+        };
+        if written.is_err() {
+            return;
+        }
+        if reply[0] == b'+' {
+            answered.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+struct FakeClient {
+    socket: UnixStream,
+    size: usize,
+    client: usize,
+}
+
+impl SocketClient for FakeClient {
+    fn socket(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    fn encode(&mut self, operation: usize, parameters: &mut Parameters<'_>, out: &mut Vec<u8>) {
+        let before = out.len();
+        out.push(operation as u8);
+        out.push(self.client as u8);
+        if let Some(Value::Integer(value)) = parameters.draw().get(0) {
+            out.extend_from_slice(&value.to_be_bytes());
+        }
+        out.resize(before + self.size, b'.');
+    }
+
+    fn decode(&mut self, received: &[u8]) -> Decoded {
+        if received.len() < REPLY_BYTES {
+            return Decoded::more(0);
+        }
+        let outcome = match received[0] {
+            b'+' => Outcome::Success,
+            b'-' => Outcome::Error(String::from_utf8_lossy(&received[1..REPLY_BYTES]).into_owned()),
+            other => Outcome::Broken(format!("unexpected byte {other}")),
+        };
+        Decoded::finished(REPLY_BYTES, outcome)
+    }
+}
+
+pub fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub fn spec(clients: usize, threads: usize, pipeline: usize) -> LoadSpec {
+    LoadSpec {
+        clients,
+        threads,
+        pipeline,
+        settle: ms(100),
+        measure: ms(300),
+        schedule: Schedule::Closed,
+        operations: vec![
+            Operation {
+                name: "one".into(),
+                weight: 3,
+                parameters: vec![GeneratorSpec::Uniform { min: 1, max: 1000 }],
+            },
+            Operation { name: "two".into(), weight: 1, parameters: vec![] },
+        ],
+        seed: 1,
+        trial_number: 0,
+        pin: false,
+    }
+}
