@@ -1,1 +1,20 @@
-//! placeholder
+//! Drivers: each speaks one protocol to a system for the load engine.
+//!
+//! - [`DRIVERS`]: the table of what is built in. A driver is a config struct with `build()`:
+//!   [`postgres::PostgresConfig`], [`sqlite::SqliteConfig`].
+//! - [`SqlOperation`]: what both SQL drivers take as one operation.
+//!
+//! A driver connects, authenticates, applies session settings and reads them back, and prepares statements
+//! while connecting; on the hot path it only encodes and decodes. It never creates tables or data, never
+//! measures and never decides what counts: that is the engine's. How to add one: `docs/writing-a-driver.md`.
+
+mod sql;
+mod table;
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+pub use sql::{SqlOperation, StatementError};
+pub use table::{DRIVERS, DriverEntry, Kind};

@@ -1,0 +1,186 @@
+//! The conversation before the load: blocking, message by message, with a time limit.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
+use weigh_load::DriverError;
+
+use super::failure::Failure;
+
+/// A server that says nothing for this long while connecting is given up.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
+/// A connected socket, of either kind.
+#[derive(Debug)]
+pub(super) enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    /// Time limits for the dialogue, immediate sending for the load.
+    pub(super) fn prepare(&self) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => {
+                stream.set_read_timeout(Some(ANSWER_LIMIT))?;
+                stream.set_write_timeout(Some(ANSWER_LIMIT))
+            }
+            Self::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(ANSWER_LIMIT))?;
+                stream.set_write_timeout(Some(ANSWER_LIMIT))
+            }
+        }
+    }
+
+    fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_nonblocking(true),
+            Self::Tcp(stream) => stream.set_nonblocking(true),
+        }
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Self::Unix(stream) => stream.as_raw_fd(),
+            Self::Tcp(stream) => stream.as_raw_fd(),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(buffer),
+            Self::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.write(bytes),
+            Self::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The conversation on one socket.
+pub(super) struct Dialogue {
+    socket: Socket,
+    received: BytesMut,
+    /// What the next [`Dialogue::send`] sends.
+    pub(super) out: BytesMut,
+}
+
+impl Dialogue {
+    pub(super) fn new(socket: Socket) -> Self {
+        Self { socket, received: BytesMut::with_capacity(8192), out: BytesMut::with_capacity(1024) }
+    }
+
+    /// Sends what was encoded into `out`.
+    pub(super) fn send(&mut self) -> Result<(), DriverError> {
+        let sent = self.socket.write_all(&self.out);
+        self.out.clear();
+        sent.map_err(|error| DriverError::caused("the connection broke while connecting", error))
+    }
+
+    /// The next message that is an answer; notices and the like are passed over. An error answer is `Err`.
+    pub(super) fn receive(&mut self) -> Result<Message, DriverError> {
+        loop {
+            match self.receive_any()? {
+                Message::NoticeResponse(_)
+                | Message::ParameterStatus(_)
+                | Message::NotificationResponse(_)
+                | Message::BackendKeyData(_) => {}
+                Message::ErrorResponse(body) => return Err(DriverError::new(Failure::read(&body).full())),
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    fn receive_any(&mut self) -> Result<Message, DriverError> {
+        loop {
+            let parsed = Message::parse(&mut self.received).map_err(|error| {
+                DriverError::caused("the server does not speak PostgreSQL's protocol", error)
+            })?;
+            if let Some(message) = parsed {
+                return Ok(message);
+            }
+            let mut chunk = [0; 8192];
+            match self.socket.read(&mut chunk) {
+                Ok(0) => return Err(DriverError::new("the server closed the connection while connecting")),
+                Ok(length) => self.received.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    let message = format!("the server did not answer within {ANSWER_LIMIT:?}");
+                    return Err(DriverError::new(message));
+                }
+                Err(error) => {
+                    return Err(DriverError::caused("the connection broke while connecting", error));
+                }
+            }
+        }
+    }
+
+    /// Reads until the server is ready; gives the text fields of the rows that came before.
+    pub(super) fn rows(&mut self) -> Result<Vec<Vec<Option<String>>>, DriverError> {
+        let (mut rows, mut failed) = (Vec::new(), None);
+        loop {
+            match self.receive() {
+                Ok(Message::ReadyForQuery(_)) => return failed.map_or(Ok(rows), Err),
+                Ok(Message::DataRow(body)) => rows.push(text_fields(&body)?),
+                Ok(_) => {}
+                // The server still says when it is ready, unless it hung up.
+                Err(error) if error.source.is_none() && failed.is_none() => failed = Some(error),
+                Err(error) => return Err(failed.unwrap_or(error)),
+            }
+        }
+    }
+
+    /// Executes a simple query and gives its rows as text.
+    pub(super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, DriverError> {
+        frontend::query(sql, &mut self.out).map_err(encoding)?;
+        self.send()?;
+        self.rows()
+    }
+
+    /// Ends the dialogue: the socket, non-blocking, with nothing of it left unread.
+    pub(super) fn into_socket(mut self) -> Result<Socket, DriverError> {
+        // Only a message of the server's own accord can be here (a reload, say).
+        while !self.received.is_empty() {
+            self.receive_any()?;
+        }
+        self.socket
+            .set_nonblocking()
+            .map_err(|error| DriverError::caused("the socket cannot be made non-blocking", error))?;
+        Ok(self.socket)
+    }
+}
+
+/// For `map_err` on the encoders of `postgres-protocol`: they refuse zero bytes and huge values.
+pub(super) fn encoding(error: io::Error) -> DriverError {
+    DriverError::caused("a text cannot be sent to the server", error)
+}
+
+fn text_fields(
+    body: &postgres_protocol::message::backend::DataRowBody,
+) -> Result<Vec<Option<String>>, DriverError> {
+    use fallible_iterator::FallibleIterator;
+    let row = body.buffer();
+    let fields = body.ranges().map(|range| Ok(range.map(|r| String::from_utf8_lossy(&row[r]).into_owned())));
+    fields.collect().map_err(|error| DriverError::caused("the server sent a malformed row", error))
+}

@@ -1,0 +1,43 @@
+//! The static table of drivers.
+
+/// One driver that is built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverEntry {
+    /// Name, as in `system = "…"`.
+    pub name: &'static str,
+    /// What it speaks, in a line.
+    pub summary: &'static str,
+    /// Where its clients run.
+    pub kind: Kind,
+}
+
+/// Where a driver's clients run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// On the engine's event loop, many to a thread.
+    Socket,
+    /// In a thread of their own.
+    Inline,
+}
+
+/// Every driver that is built in, by name.
+pub static DRIVERS: &[DriverEntry] = &[
+    #[cfg(feature = "postgres")]
+    DriverEntry {
+        name: "postgres",
+        summary: "PostgreSQL's extended protocol, prepared, over unix sockets and TCP",
+        kind: Kind::Socket,
+    },
+    #[cfg(feature = "sqlite")]
+    DriverEntry { name: "sqlite", summary: "SQLite, embedded, prepared statements", kind: Kind::Inline },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_unique() {
+        assert!(DRIVERS.windows(2).all(|pair| pair[0].name < pair[1].name), "{DRIVERS:?}");
+    }
+}
