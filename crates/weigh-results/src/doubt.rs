@@ -1,7 +1,10 @@
 //! Doubts: reasons not to trust a result, each with its evidence and what to do about it.
 //!
 //! The set of [`DoubtKind`]s is closed. A doubt never changes a figure; some withhold the verdict
-//! ([`DoubtKind::withholds_verdict`]).
+//! ([`DoubtKind::withholds_verdict`]). What a reader is told about each kind is its [`DoubtText`];
+//! the evidence, with this run's figures, is in the [`Doubt`].
+
+mod texts;
 
 use serde::{Deserialize, Serialize};
 
@@ -68,8 +71,69 @@ pub enum DoubtKind {
 }
 
 impl DoubtKind {
+    /// Every kind, in the order they are listed to a reader.
+    pub const ALL: [DoubtKind; 22] = [
+        DoubtKind::AaFailed,
+        DoubtKind::SettingNotInForce,
+        DoubtKind::MachineChanged,
+        DoubtKind::CarryOver,
+        DoubtKind::UnsettledTrials,
+        DoubtKind::DriftingEffect,
+        DoubtKind::RareStalls,
+        DoubtKind::RestartVariation,
+        DoubtKind::Errors,
+        DoubtKind::ClientSaturated,
+        DoubtKind::RunQueueWait,
+        DoubtKind::TickAligned,
+        DoubtKind::Steal,
+        DoubtKind::OtherCpu,
+        DoubtKind::FrozenBusy,
+        DoubtKind::TrialsSetAside,
+        DoubtKind::TooFewOperations,
+        DoubtKind::MemoryFileSystem,
+        DoubtKind::MemoryLow,
+        DoubtKind::DiskLow,
+        DoubtKind::ClockSource,
+        DoubtKind::CutShort,
+    ];
+
     /// Whether a verdict may not be given while this doubt stands.
     pub fn withholds_verdict(self) -> bool {
         matches!(self, DoubtKind::AaFailed | DoubtKind::SettingNotInForce)
+    }
+
+    /// What a reader is told: what it is, why it matters, what to do about it.
+    pub fn text(self) -> DoubtText {
+        texts::of(self)
+    }
+}
+
+/// The words of one kind of doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoubtText {
+    /// What it is, as a lowercase fragment that the evidence completes.
+    pub title: &'static str,
+    /// Why it makes the result doubtful, as a sentence.
+    pub cause: &'static str,
+    /// What to do about it, as a sentence.
+    pub advice: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_says_what_why_and_what_to_do() {
+        for (place, kind) in DoubtKind::ALL.into_iter().enumerate() {
+            let DoubtText { title, cause, advice } = kind.text();
+            assert!(title.starts_with(char::is_lowercase) || title.starts_with("A/A"), "{kind:?}: {title}");
+            assert!(!title.ends_with('.'), "{kind:?}: {title}");
+            for sentence in [cause, advice] {
+                assert!(sentence.starts_with(char::is_uppercase), "{kind:?}: {sentence}");
+                assert!(sentence.ends_with('.'), "{kind:?}: {sentence}");
+            }
+            assert_eq!(DoubtKind::ALL.iter().position(|other| *other == kind), Some(place), "{kind:?} twice");
+        }
     }
 }

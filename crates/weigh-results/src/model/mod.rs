@@ -7,6 +7,7 @@
 //! Fields may be added with a default; nothing is renamed or removed without raising [`FORMAT_VERSION`].
 
 mod event;
+pub mod histogram;
 mod metric;
 mod plan;
 mod run;

@@ -31,6 +31,9 @@ pub struct Plan {
     pub drain: bool,
     /// One line about the load for the report's head (`1-row INSERT · 4 clients`).
     pub load_summary: String,
+    /// The system runs inside the client's own threads (SQLite, commands): a busy client is no doubt.
+    #[serde(default)]
+    pub in_process: bool,
     /// Which counters the system wants to see as columns of the table, per operation.
     pub columns: Vec<Column>,
     /// Figures the field has seen, to compare shapes with: (variant, text).

@@ -1,1 +1,26 @@
-//! placeholder
+//! Reports: pure functions from a run and its analysis to what a reader sees.
+//!
+//! - [`terminal`]: the table, the verdict and the reasons, for a [`Style`] (width, colour, letters).
+//! - [`json`]: everything, for programs; described in `docs/formats.md`.
+//! - [`compare`]: two runs side by side, never without the doubt that belongs to it.
+//! - [`plan`]: what a run would do.
+//! - [`list`]: stored runs, one line each.
+//! - [`live`]: how it stands after a round, for a screen while the run goes on.
+//! - [`units`] and [`words`]: figures and sentences, the same in every report.
+//!
+//! Nothing here reads a clock, a file or the terminal, and nothing here decides: what is *different*
+//! was decided in [`crate::analysis`]. Colour never carries meaning alone.
+
+pub mod compare;
+mod counters;
+pub mod json;
+mod layout;
+pub mod list;
+pub mod live;
+pub mod plan;
+mod table;
+pub mod terminal;
+pub mod units;
+pub mod words;
+
+pub use layout::Style;

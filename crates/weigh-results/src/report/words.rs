@@ -1,0 +1,315 @@
+//! Sentences an engineer can paste into a ticket: verdicts, reasons, checks, what more time would bring.
+
+use weigh_stats::Interval;
+use weigh_stats::verdict::Decision;
+
+use super::counters;
+use super::units::{self, Unit};
+use crate::analysis::{AaCheck, AaOutcome, Analysis, Because, Comparison};
+use crate::doubt::Doubt;
+use crate::model::{Direction, Metric, Plan, Run};
+
+/// Reasons told per variant; the rest are counted.
+const REASONS: usize = 4;
+
+/// A metric as a heading.
+pub fn heading(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "ops/s",
+        Metric::LatencyMean => "mean",
+        Metric::LatencyP50 => "p50",
+        Metric::LatencyP95 => "p95",
+        Metric::LatencyP99 => "p99",
+        Metric::CpuPerOp => "cpu/op",
+        Metric::Time => "time",
+    }
+}
+
+/// A metric in the middle of a sentence.
+pub fn noun(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "throughput",
+        Metric::LatencyMean => "mean latency",
+        Metric::LatencyP50 => "median latency",
+        Metric::LatencyP95 => "p95 latency",
+        Metric::LatencyP99 => "p99 latency",
+        Metric::CpuPerOp => "CPU time per operation",
+        Metric::Time => "time",
+    }
+}
+
+/// A metric's value with its unit.
+pub fn value(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Throughput => units::figure(value),
+        _ => units::seconds(value),
+    }
+}
+
+/// Whether a log ratio is an improvement; `None` at exactly zero.
+pub fn is_better(metric: Metric, log_ratio: f64) -> Option<bool> {
+    let up = metric.direction() == Direction::HigherIsBetter;
+    (log_ratio != 0.0).then_some((log_ratio > 0.0) == up)
+}
+
+/// Whether a comparison found a difference: `Some(true)` for the better, `Some(false)` for the worse.
+pub fn is_different(comparison: &Comparison) -> Option<bool> {
+    let interval = comparison.interval.filter(|_| comparison.decision == Decision::Different)?;
+    is_better(comparison.metric, interval.estimate)
+}
+
+/// The name of a variant.
+pub fn variant_name(plan: &Plan, variant: usize) -> &str {
+    plan.variants.get(variant).map_or("?", |variant| variant.name.as_str())
+}
+
+/// The name of a variant in a sentence: a command's text is quoted, because it is more than a word.
+pub fn quoted(plan: &Plan, variant: usize) -> String {
+    let name = variant_name(plan, variant);
+    if name.contains(char::is_whitespace) { format!("`{name}`") } else { name.to_owned() }
+}
+
+/// The verdict of one comparison, as one or two sentences.
+pub fn verdict(run: &Run, analysis: &Analysis, comparison: &Comparison) -> String {
+    let plan = &run.header.plan;
+    let name = &quoted(plan, comparison.variant);
+    let baseline = &quoted(plan, plan.baseline);
+    let Some(interval) = comparison.interval else {
+        return format!("{name}: nothing can be said yet, {}.", too_early(run, analysis));
+    };
+    match comparison.decision {
+        Decision::Different => {
+            let size = difference(comparison.metric, name, baseline, &interval);
+            let sure =
+                if comparison.is_final { "" } else { " The direction is certain, the size is not yet." };
+            format!("{size}{sure}")
+        }
+        Decision::Same => format!(
+            "{name} is the same as {baseline} within {} by {} ({}).",
+            units::planned_percent(plan.judge.difference),
+            noun(comparison.metric),
+            interval_words(plan, &interval),
+        ),
+        Decision::Undecided => undecided(run, analysis, comparison, &interval),
+    }
+}
+
+/// `off is 11.6 times faster than on (95 % interval 11.2–12.0).`
+fn difference(metric: Metric, name: &str, baseline: &str, interval: &Interval) -> String {
+    let more = interval.estimate > 0.0;
+    // Told as a number above one, or as a positive percentage; the word carries the direction.
+    let told = if more { *interval } else { interval.negated() };
+    let (size, range) = if units::is_factor(interval.estimate.exp()) {
+        factor_words(&told)
+    } else {
+        percent_words(interval, more)
+    };
+    let faster = is_better(metric, interval.estimate).unwrap_or(true);
+    let speed = if faster { "faster" } else { "slower" };
+    let (lower, less) = if more { ("higher", "more") } else { ("lower", "less") };
+    let by = match metric {
+        Metric::Throughput => format!("{name} is {size} {speed} than {baseline}"),
+        Metric::Time if units::is_factor(interval.estimate.exp()) => {
+            format!("{name} is {size} {speed} than {baseline}")
+        }
+        Metric::Time => format!("{name} takes {size} {less} time than {baseline}"),
+        Metric::CpuPerOp => format!("{name} uses {size} {less} CPU time per operation than {baseline}"),
+        _ => format!("the {} of {name} is {size} {lower} than that of {baseline}", noun(metric)),
+    };
+    format!("{by} (95 % interval {range}).")
+}
+
+/// (`11.6 times`, `11.2–12.0`)
+fn factor_words(interval: &Interval) -> (String, String) {
+    let text = units::ratio(interval);
+    let (estimate, range) = text.split_once("x (").unwrap_or((&text, ""));
+    (format!("{estimate} times"), range.trim_end_matches(')').to_owned())
+}
+
+/// (`3.1 %`, `2.2–4.0 %`), positive in the direction the sentence names.
+fn percent_words(interval: &Interval, more: bool) -> (String, String) {
+    let (estimate, low, high) = interval.ratio();
+    let sign = if more { 1.0 } else { -1.0 };
+    let of = |ratio: f64| 100.0 * sign * (ratio - 1.0);
+    let (near, far) = if more { (of(low), of(high)) } else { (of(high), of(low)) };
+    let decimals = if (far - near).abs() < 0.4 { 2 } else { 1 };
+    let range = if near < 0.0 {
+        format!("{near:+.decimals$}…{far:+.decimals$} %")
+    } else {
+        format!("{near:.decimals$}–{far:.decimals$} %")
+    };
+    (format!("{:.decimals$} %", of(estimate)), range)
+}
+
+/// `95 % interval -1.1…+0.8 %`
+fn interval_words(plan: &Plan, interval: &Interval) -> String {
+    let level = units::significant(100.0 * (1.0 - plan.judge.alpha), 3);
+    let level = level.trim_end_matches(".0");
+    let (_, low, high) = interval.ratio();
+    let decimals = if 100.0 * (high - low) < 0.4 { 2 } else { 1 };
+    let signed = |ratio: f64| format!("{:+.decimals$}", 100.0 * (ratio - 1.0));
+    format!("{level} % interval {}…{} %", signed(low), signed(high))
+}
+
+fn undecided(run: &Run, analysis: &Analysis, comparison: &Comparison, interval: &Interval) -> String {
+    let plan = &run.header.plan;
+    let name = &quoted(plan, comparison.variant);
+    let baseline = &quoted(plan, plan.baseline);
+    let mut text = format!(
+        "{name} is undecided by {} after {}: {} against {baseline}",
+        noun(comparison.metric),
+        units_of(run, comparison.units),
+        interval_words(plan, interval),
+    );
+    let (_, low, high) = interval.ratio();
+    let above = units::percent((high - 1.0).max(1.0 - low));
+    text.push_str(&format!(", so differences above {above} are excluded"));
+    if let Some(more) = more_time_s(run, analysis, comparison) {
+        let matters = units::planned_percent(plan.judge.difference);
+        text.push_str(&format!("; about {} more would show whether it is within {matters}", about(more)));
+    }
+    text + "."
+}
+
+/// What the budget could have shown at best, if anything is undecided.
+fn least_visible(analysis: &Analysis) -> Option<String> {
+    let undecided =
+        analysis.comparisons.iter().filter(|comparison| comparison.decision == Decision::Undecided);
+    let least = undecided.filter_map(|comparison| comparison.detectable).reduce(f64::max)?;
+    Some(format!("With this noise, this budget can show differences of {} and more.", units::percent(least)))
+}
+
+/// Wall-clock seconds that would bring the comparison to the difference that matters.
+pub fn more_time_s(run: &Run, analysis: &Analysis, comparison: &Comparison) -> Option<f64> {
+    let more = comparison.units_needed?.checked_sub(comparison.units).filter(|units| *units > 0)?;
+    Some(f64::from(more) * f64::from(rounds_per_unit(run)) * analysis.round_s?)
+}
+
+fn rounds_per_unit(run: &Run) -> u32 {
+    run.horizon.map_or(1, |(_, _, rounds)| rounds.max(1))
+}
+
+/// `34 rounds`, `6 epochs`.
+fn units_of(run: &Run, units: u32) -> String {
+    let word = match run.current_sequence().map(|sequence| sequence.replication) {
+        Some(crate::model::Replication::Epoch) => "epoch",
+        _ => "round",
+    };
+    plural(units, word)
+}
+
+/// `1 round`, `34 rounds`.
+pub fn plural(number: u32, word: &str) -> String {
+    format!("{} {word}{}", units::count(number.into()), if number == 1 { "" } else { "s" })
+}
+
+/// A foreseen time, no more exact than it is known.
+fn about(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round().max(1.0);
+    match minutes {
+        one if one < 1.5 => "a minute".into(),
+        few if few < 90.0 => format!("{few:.0} minutes"),
+        many if many < 48.0 * 60.0 => format!("{:.0} hours", many / 60.0),
+        days => format!("{:.0} days", days / (24.0 * 60.0)),
+    }
+}
+
+fn too_early(run: &Run, analysis: &Analysis) -> String {
+    if analysis.units == 0 {
+        "no round is complete".into()
+    } else {
+        format!("{} are not enough", units_of(run, analysis.units))
+    }
+}
+
+/// Why a variant differs: its reasons in one sentence, `None` without any.
+pub fn because(run: &Run, analysis: &Analysis, variant: usize) -> Option<String> {
+    let plan = &run.header.plan;
+    let reasons: Vec<&Because> =
+        analysis.because.iter().filter(|because| because.variant == variant).collect();
+    if reasons.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = reasons.iter().take(REASONS).map(|because| reason(plan, because)).collect();
+    let more = reasons.len().saturating_sub(REASONS);
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let per = if plan.system == "commands" { "per execution" } else { "per operation" };
+    Some(format!("{}, {per}: {}{rest}.", quoted(plan, variant), told.join("; ")))
+}
+
+/// `WAL syncs 0.00412 instead of 1.00 (243 times less)`
+fn reason(plan: &Plan, because: &Because) -> String {
+    let unit = Unit::of_counter(&because.counter);
+    let text = format!(
+        "{} {} instead of {}",
+        counters::words(plan, &because.counter),
+        unit.show(because.variant_per_op),
+        unit.show(because.baseline_per_op)
+    );
+    let Some(ratio) = because.ratio.map(|interval| interval.estimate.exp()).filter(|ratio| ratio.is_finite())
+    else {
+        return text;
+    };
+    let size = if units::is_factor(ratio) {
+        let less = if unit == Unit::Count { "fewer" } else { "less" };
+        let (factor, word) = if ratio > 1.0 { (ratio, "more") } else { (ratio.recip(), less) };
+        format!("{} times {word}", units::figure(factor))
+    } else {
+        format!("{:+.1} %", 100.0 * (ratio - 1.0))
+    };
+    format!("{text} ({size})")
+}
+
+/// The A/A check of one metric in a sentence.
+pub fn aa(run: &Run, check: &AaCheck) -> String {
+    let baseline = quoted(&run.header.plan, run.header.plan.baseline);
+    let by = noun(check.metric);
+    match (check.outcome, check.interval) {
+        (AaOutcome::Fails, Some(interval)) => {
+            format!("FAILED: two identical copies of {baseline} differ by {by}: {}.", units::ratio(&interval))
+        }
+        (AaOutcome::Agrees, Some(interval)) => format!(
+            "passed: two identical copies of {baseline} agree within {} by {by}.",
+            units::percent(weigh_stats::verdict::excluded_above(&interval))
+        ),
+        (AaOutcome::AgreesWithin(size), _) => format!(
+            "not failed, but not sharp: two identical copies of {baseline} agree only within {} by {by}.",
+            units::percent(size)
+        ),
+        _ => format!("not yet: too few rounds to compare two copies of {baseline} by {by}."),
+    }
+}
+
+/// A doubt: what it is with its evidence, then why it matters and what to do.
+pub fn doubt(plan: &Plan, doubt: &Doubt) -> (String, String) {
+    let text = doubt.kind.text();
+    let names: Vec<String> = doubt.variants.iter().map(|variant| quoted(plan, *variant)).collect();
+    let about = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    (
+        format!("{}{about}: {}.", text.title, doubt.evidence.trim_end_matches('.')),
+        format!("{} {}", text.cause, text.advice),
+    )
+}
+
+/// Every verdict of a run, in plan order; the one line that replaces them if they are withheld.
+pub fn verdicts(run: &Run, analysis: &Analysis) -> Vec<String> {
+    if let Some(kind) = analysis.verdict_withheld {
+        return vec![format!(
+            "withheld, because {}. The figures above are for information only.",
+            kind.text().title
+        )];
+    }
+    if analysis.comparisons.iter().all(|comparison| comparison.interval.is_none()) {
+        return vec![format!("nothing can be said yet: {}.", too_early(run, analysis))];
+    }
+    let plan = &run.header.plan;
+    let mut told: Vec<&Comparison> = analysis.comparisons.iter().collect();
+    told.sort_by_key(|comparison| {
+        let place = plan.judge.decide.iter().position(|metric| *metric == comparison.metric);
+        (comparison.variant, place)
+    });
+    told.into_iter()
+        .map(|comparison| verdict(run, analysis, comparison))
+        .chain(least_visible(analysis))
+        .collect()
+}
