@@ -1,11 +1,121 @@
 //! Experiment + what the system can do → a resolved plan. Nothing is started here.
+//!
+//! - [`resolve`] makes a [`ResolvedPlan`]: what is stored ([`Plan`]) and, per variant, everything with
+//!   nothing left to substitute ([`ResolvedVariant`], [`ResolvedOperation`], [`ResolvedCommand`]).
+//! - It checks settings against a [`SystemDescription`]; a mistake still points at its line or flag.
+//!
+//! It is a pure function: the same experiment, description and options give the same plan, which is how
+//! a run is resumed.
+
+mod settings;
+mod summary;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use weigh_load::generator::GeneratorSpec;
-use weigh_results::model::Plan;
+use weigh_results::model::{JudgeRule, Plan, VariantPlan};
 
-use crate::experiment::{Experiment, Level};
+use crate::experiment::{Experiment, ExperimentErrors, Level, combinations, expand};
+use crate::systems::description::SystemDescription;
+
+/// What is decided by the caller rather than by the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResolveOptions {
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Time for the whole run, instead of the experiment's.
+    pub budget: Option<Duration>,
+    /// Measured part of a trial, instead of the experiment's.
+    pub trial: Option<Duration>,
+    /// CPUs this process may use: decides the number of threads where none is asked for.
+    pub cpus: usize,
+}
+
+impl ResolveOptions {
+    /// With a seed, everything else as the experiment and this machine say.
+    pub fn new(seed: u64) -> ResolveOptions {
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+        ResolveOptions { seed, budget: None, trial: None, cpus }
+    }
+}
+
+/// Probability of any wrong verdict in a run (`docs/methods.md`).
+const ALPHA: f64 = 0.05;
+
+/// Makes the plan of a run.
+///
+/// # Errors
+///
+/// Settings the system does not have, cannot change, or does not take that value for; and everything
+/// [`parse`](crate::experiment::parse) reports, should the experiment not come from there.
+pub fn resolve(
+    experiment: &Experiment,
+    description: &SystemDescription,
+    options: ResolveOptions,
+) -> Result<ResolvedPlan, ExperimentErrors> {
+    let mut experiment = experiment.clone();
+    experiment.judge.budget = options.budget.unwrap_or(experiment.judge.budget);
+    experiment.load.trial = options.trial.unwrap_or(experiment.load.trial);
+    experiment.check()?;
+    let (mut variants, mut errors) = (Vec::new(), Vec::new());
+    for combination in combinations(&experiment) {
+        match expand(&experiment, &combination, options.cpus) {
+            Ok(mut variant) => {
+                errors.extend(settings::check(&experiment, &combination, description, &mut variant));
+                variants.push(variant);
+            }
+            Err(found) => errors.extend(found),
+        }
+    }
+    ExperimentErrors::check(errors)?;
+    let plan = plan(&experiment, &variants, description, options.seed);
+    Ok(ResolvedPlan { plan, experiment, variants })
+}
+
+fn plan(
+    experiment: &Experiment,
+    variants: &[ResolvedVariant],
+    description: &SystemDescription,
+    seed: u64,
+) -> Plan {
+    let judge = &experiment.judge;
+    let baseline = judge.baseline.as_ref();
+    let baseline = baseline.and_then(|name| variants.iter().position(|variant| variant.name == *name));
+    Plan {
+        experiment: experiment.name.clone(),
+        question: summary::question(experiment),
+        system: experiment.system.name.clone(),
+        seed,
+        variants: variants.iter().map(variant_plan).collect(),
+        // The name was checked; none given means the first.
+        baseline: baseline.unwrap_or(0),
+        judge: JudgeRule {
+            decide: judge.metrics.clone(),
+            difference: judge.difference,
+            alpha: ALPHA,
+            goal: judge.goal,
+            budget_s: judge.budget.as_secs_f64(),
+        },
+        measure_s: experiment.load.trial.as_secs_f64(),
+        settle_s: experiment.load.settle.as_secs_f64(),
+        drain: judge.drain,
+        in_process: experiment.system.name != "postgres",
+        load_summary: summary::load(experiment, variants),
+        columns: description.columns.clone(),
+        field_figures: experiment.field_figures.clone(),
+    }
+}
+
+fn variant_plan(variant: &ResolvedVariant) -> VariantPlan {
+    let mut levels: BTreeMap<String, String> =
+        variant.levels.iter().map(|(key, level)| (key.clone(), level.to_text())).collect();
+    if let Some(command) = &variant.command {
+        levels.insert("command".to_owned(), command.run.clone());
+    }
+    VariantPlan { name: variant.name.clone(), levels }
+}
 
 /// Everything decided, nothing started.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,12 +133,16 @@ pub struct ResolvedPlan {
 pub struct ResolvedVariant {
     /// Unique name.
     pub name: String,
+    /// What the variant is made of: factor key to level. Common settings are not in it.
+    pub levels: BTreeMap<String, Level>,
     /// Settings this variant asks for, common ones included.
     pub settings: BTreeMap<String, Level>,
     /// Set-up statements.
     pub setup: Vec<String>,
-    /// Operations with weight above 0.
+    /// Operations with weight above 0; empty for a command.
     pub operations: Vec<ResolvedOperation>,
+    /// The command to time; only, and always, for the system `commands`.
+    pub command: Option<ResolvedCommand>,
     /// Connections.
     pub clients: usize,
     /// Worker threads.
@@ -48,6 +162,30 @@ pub struct ResolvedOperation {
     pub sql: Vec<String>,
     /// Parameters.
     pub parameters: Vec<GeneratorSpec>,
-    /// Repetitions within one transaction, at least 1.
+    /// Repetitions of the single statement within one transaction, at least 1.
     pub repeat: u32,
+    /// What one operation counts for in the throughput, at least 1.
+    pub items: u32,
+}
+
+/// One command, with nothing left to substitute. What runs once before anything is in
+/// [`ResolvedVariant::setup`]: each distinct text of all variants is run once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResolvedCommand {
+    /// What is timed.
+    pub run: String,
+    /// Run, untimed, before every execution.
+    pub prepare: Option<String>,
+    /// Run, untimed, after every execution.
+    pub conclude: Option<String>,
+    /// Run once at the end, also after an error; each distinct text of all variants once.
+    pub cleanup: Vec<String>,
+    /// `sh`, another shell's program, or `none`: the words of the command are executed directly.
+    pub shell: String,
+    /// Where it runs; `None`: a fresh directory of the run's own, removed afterwards.
+    pub directory: Option<PathBuf>,
+    /// Untimed executions before the first timed one.
+    pub warmup: u32,
+    /// Time executions that end with a failure too.
+    pub ignore_failure: bool,
 }

@@ -1,10 +1,16 @@
 //! A validated experiment, before it meets a system.
+//!
+//! [`Experiment`] is the whole of it; every other type here is a section of the file. The fields are
+//! plain data, public, and hold what was written with defaults filled in: nothing is substituted yet.
+//! What is *not* here: anything a server would have to be asked for, and anything random.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use weigh_results::model::{Goal, Metric};
+
+use super::origin::Origin;
 
 /// One question: a system, a workload, variants, a metric to judge by.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +25,8 @@ pub struct Experiment {
     pub settings: BTreeMap<String, Level>,
     /// What is done to it.
     pub workload: WorkloadSection,
+    /// The commands to time; only, and always, for the system `commands`.
+    pub commands: Option<CommandsSection>,
     /// How much of it.
     pub load: LoadSection,
     /// What is varied; the product of all levels, each a variant. Empty when `variants` is given.
@@ -29,6 +37,8 @@ pub struct Experiment {
     pub judge: JudgeSection,
     /// What the field has seen, by variant name: compared by shape only.
     pub field_figures: BTreeMap<String, String>,
+    /// Where its parts were written, for errors found later. Takes no part in equality.
+    pub origin: Origin,
 }
 
 /// A value of a setting, a factor or a variable.
@@ -82,6 +92,44 @@ pub struct OperationSection {
     pub parameters: Vec<toml::Table>,
     /// Repeat the (single) statement this many times in one transaction; may be `{var}`.
     pub repeat: String,
+    /// Repeat the statement's `VALUES (…)` group this many times, with parameters of its own for each
+    /// row; may be `{var}`.
+    pub rows: String,
+    /// What one operation counts for in the throughput (rows written, say); may be `{var}`.
+    pub items: String,
+}
+
+/// Commands to time against each other. Each command, times each combination of the factors it uses,
+/// is a variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandsSection {
+    /// The commands, in order.
+    pub list: Vec<CommandSection>,
+    /// `sh`, another shell's program, or `none`: the words of the command are executed directly.
+    pub shell: String,
+    /// Where the commands run; `None`: a fresh directory of the run's own, removed afterwards.
+    pub directory: Option<PathBuf>,
+    /// Run once before anything is timed; each distinct text once.
+    pub setup: Vec<String>,
+    /// Run once at the end, also after an error; each distinct text once.
+    pub cleanup: Vec<String>,
+    /// Untimed executions before each command's first timed one.
+    pub warmup: u32,
+    /// Time executions that end with a failure too, instead of counting them as errors.
+    pub ignore_failure: bool,
+}
+
+/// One command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandSection {
+    /// Name as reported, with `{var}`; `None`: the command's own text.
+    pub name: Option<String>,
+    /// What is timed.
+    pub run: String,
+    /// Run, untimed, before every execution.
+    pub prepare: Option<String>,
+    /// Run, untimed, after every execution.
+    pub conclude: Option<String>,
 }
 
 /// How much load.
@@ -102,7 +150,7 @@ pub struct LoadSection {
 /// One factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// `settings.NAME`, `load.clients`, `vars.NAME`, `operations.NAME.weight`.
+    /// `settings.NAME`, `load.clients` (`threads`, `pipeline`), `vars.NAME`, `operations.NAME.weight`.
     pub key: String,
     /// Its levels, at least one, no two equal, in file order.
     pub levels: Vec<Level>,

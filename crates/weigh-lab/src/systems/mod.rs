@@ -1,62 +1,24 @@
 //! The things under test: one folder per system, one static table.
+//!
+//! - [`System`]: what a system does for the runner, trial by trial.
+//! - [`describe`]: what a system says about itself before anything is started ([`SystemDescription`]).
+//! - [`build`]: a resolved plan becomes a system, prepared to be started; [`BuildContext`] is what it needs.
+//! - [`SystemError`]: what went wrong, with what to do next.
+//! - [`postgres`], [`sqlite`]: the systems. `docs/writing-a-system.md` says how to add one.
+//!
+//! A system never writes to a server that weigh did not start, unless the experiment allows it, and
+//! changes the host only through [`HostChanges`](crate::host::HostChanges).
 
-use weigh_load::Driver;
-use weigh_results::model::{InstanceRecord, Replication, Slot};
+pub mod description;
+mod error;
+mod operations;
+pub mod postgres;
+mod slots;
+pub mod sqlite;
+mod system;
+mod table;
 
-use std::collections::BTreeMap;
-
-/// Counters by key; monotone within one instance's life. Keys end in their unit (`server.cpu_us`).
-pub type Counters = BTreeMap<String, f64>;
-
-/// A system that is up and serves every slot of the run, in one instance or in several.
-///
-/// The runner calls, per trial: `enter` → load → `drain` (if asked) → `leave`. Instances that serve
-/// other slots are frozen in between.
-pub trait System {
-    /// What the unit of replication is: `Round` when every slot is served by one instance (or none).
-    fn replication(&self) -> Replication;
-
-    /// Starts epoch `epoch`: 0 is the first start; later ones stop every instance, restore the bytes
-    /// every variant started from, and start it again. With `Replication::Round` it is called once.
-    fn start_epoch(&mut self, epoch: u32) -> Result<Vec<InstanceRecord>, SystemError>;
-
-    /// Makes the slot's instance ready for its trial: thawed, every other one frozen, live settings
-    /// applied, read back and compared with what was asked. Gives the driver for the load.
-    fn enter(&mut self, slot: Slot) -> Result<Box<dyn Driver>, SystemError>;
-
-    /// Reads every counter of the slot's instance: process tree, cgroup, the service's own. Must be
-    /// cheap (a few ms); called at both ends of the measured window and around the drain.
-    fn counters(&mut self, slot: Slot) -> Result<Counters, SystemError>;
-
-    /// Root processes of the slot's instance, for collectors; empty for an in-process system.
-    fn processes(&self, slot: Slot) -> Vec<u32>;
-
-    /// CPU seconds used so far by all frozen instances together.
-    fn frozen_cpu_s(&self, slot: Slot) -> f64;
-
-    /// Works off what the trial left behind (checkpoint, sync of dirty pages). The runner times it.
-    fn drain(&mut self, slot: Slot) -> Result<(), SystemError>;
-
-    /// Undoes what `enter` applied and freezes the instance if there are others.
-    fn leave(&mut self, slot: Slot) -> Result<(), SystemError>;
-
-    /// Stops everything that was started. Also happens on drop and through the undo registry.
-    fn stop(&mut self) -> Result<(), SystemError>;
-}
-
-/// What went wrong with a system.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct SystemError {
-    /// A lowercase fragment that names the thing in backticks.
-    pub message: String,
-    /// What to do next: commands one can paste.
-    pub hints: Vec<String>,
-    /// Last lines of the server's log, if they help.
-    pub log: Vec<String>,
-    /// Something is missing on the host (exit code 3) rather than broken.
-    pub missing: bool,
-    /// The error below.
-    #[source]
-    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
-}
+pub use description::SystemDescription;
+pub use error::SystemError;
+pub use system::{Counters, System};
+pub use table::{BuildContext, build, describe, names};

@@ -1,0 +1,91 @@
+//! The keys a factor or a variant may name.
+
+use super::vars;
+
+/// What a factor varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key<'a> {
+    /// `settings.NAME`
+    Setting(&'a str),
+    /// `load.clients`, `load.threads`, `load.pipeline`
+    Load(LoadKey),
+    /// `vars.NAME`
+    Var(&'a str),
+    /// `operations.NAME.weight`
+    Weight(&'a str),
+}
+
+/// The numbers of the load that may vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadKey {
+    Clients,
+    Threads,
+    Pipeline,
+}
+
+impl LoadKey {
+    /// The keys as typed.
+    pub(crate) const NAMES: [&'static str; 3] = ["load.clients", "load.threads", "load.pipeline"];
+
+    /// The largest value that is taken seriously.
+    pub(crate) fn max(self) -> u32 {
+        match self {
+            LoadKey::Clients => 10_000,
+            LoadKey::Threads => 1_000,
+            LoadKey::Pipeline => 10_000,
+        }
+    }
+}
+
+impl<'a> Key<'a> {
+    /// The key a text names, if it is one.
+    pub(crate) fn parse(text: &'a str) -> Option<Key<'a>> {
+        if let Some(name) = text.strip_prefix("settings.") {
+            return (!name.is_empty()).then_some(Key::Setting(name));
+        }
+        if let Some(name) = text.strip_prefix("vars.") {
+            return vars::is_name(name).then_some(Key::Var(name));
+        }
+        if let Some(name) = text.strip_prefix("operations.").and_then(|rest| rest.strip_suffix(".weight")) {
+            return (!name.is_empty()).then_some(Key::Weight(name));
+        }
+        match text {
+            "load.clients" => Some(Key::Load(LoadKey::Clients)),
+            "load.threads" => Some(Key::Load(LoadKey::Threads)),
+            "load.pipeline" => Some(Key::Load(LoadKey::Pipeline)),
+            _ => None,
+        }
+    }
+
+    /// The short name in a variant's name: `fsync`, `clients`, `insert.weight`.
+    pub(crate) fn short(text: &str) -> &str {
+        match Key::parse(text) {
+            Some(Key::Setting(name) | Key::Var(name)) => name,
+            Some(Key::Load(_)) => text.trim_start_matches("load."),
+            Some(Key::Weight(_)) => text.trim_start_matches("operations."),
+            None => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_apart() {
+        assert_eq!(
+            Key::parse("settings.auto_explain.log_nested"),
+            Some(Key::Setting("auto_explain.log_nested"))
+        );
+        assert_eq!(Key::parse("load.clients"), Some(Key::Load(LoadKey::Clients)));
+        assert_eq!(Key::parse("vars.rows"), Some(Key::Var("rows")));
+        assert_eq!(Key::parse("operations.read.one.weight"), Some(Key::Weight("read.one")));
+        for text in
+            ["fsync", "settings.", "load.client", "vars.a b", "operations.weight", "operations.a.wait", ""]
+        {
+            assert_eq!(Key::parse(text), None, "{text}");
+        }
+        assert_eq!(Key::short("operations.a.weight"), "a.weight");
+    }
+}

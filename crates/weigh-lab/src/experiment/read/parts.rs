@@ -1,0 +1,424 @@
+//! One function per section of the file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use weigh_results::model::{Goal, Metric};
+
+use super::section::{Entry, Reader, Section, float_of, integer_of};
+use crate::experiment::keys::LoadKey;
+use crate::experiment::origin::Half;
+use crate::experiment::{
+    CommandSection, CommandsSection, Experiment, JudgeSection, Level, LoadSection, OperationSection, Origin,
+    SystemSection, WorkloadSection, sql,
+};
+
+/// The systems an experiment may name.
+pub(in crate::experiment) fn system_names() -> Vec<&'static str> {
+    crate::systems::names().chain(["commands"]).collect()
+}
+
+const ROOT_KEYS: [&str; 11] = [
+    "name", "question", "system", "settings", "workload", "commands", "load", "factors", "variants", "judge",
+    "field",
+];
+const JUDGE_KEYS: [&str; 7] = ["baseline", "metric", "metrics", "difference", "goal", "budget", "drain"];
+const LOAD_KEYS: [&str; 5] = ["clients", "threads", "pipeline", "trial", "settle"];
+const SYSTEM_KEYS: [&str; 4] = ["name", "url", "allow_writes", "bin_dir"];
+const WORKLOAD_KEYS: [&str; 3] = ["setup", "vars", "operations"];
+const OPERATION_KEYS: [&str; 7] = ["name", "weight", "sql", "parameters", "repeat", "rows", "items"];
+const COMMANDS_KEYS: [&str; 7] =
+    ["shell", "directory", "setup", "cleanup", "warmup", "ignore_failure", "command"];
+
+/// Where a key belongs, written as it would be at the top of the file.
+pub(super) fn home_of(key: &str) -> Option<String> {
+    let sections: [(&str, &[&str]); 5] = [
+        ("judge", &JUDGE_KEYS),
+        ("load", &LOAD_KEYS),
+        ("system", &SYSTEM_KEYS),
+        ("workload", &WORKLOAD_KEYS),
+        ("commands", &COMMANDS_KEYS),
+    ];
+    let home = sections.iter().find(|(_, keys)| keys.contains(&key));
+    home.map(|(section, _)| format!("{section}.{key}"))
+}
+
+/// What a duration looks like.
+pub(in crate::experiment) const DURATION_EXPECTED: &str =
+    "a duration with its unit, such as `300ms`, `1s` or `5min`";
+/// What a percentage looks like.
+pub(in crate::experiment) const PERCENTAGE_EXPECTED: &str =
+    "a percentage above 0 and below 100, such as `2%`";
+/// The goals by name.
+pub(in crate::experiment) const GOAL_NAMES: &str = "one of `size`, `sign`";
+
+/// A duration as people type it; not zero.
+pub(in crate::experiment) fn parse_duration(text: &str) -> Option<Duration> {
+    let duration = humantime::parse_duration(text.trim()).ok()?;
+    (duration > Duration::ZERO).then_some(duration)
+}
+
+/// A warm-up, which may be none.
+pub(in crate::experiment) fn parse_settle(text: &str) -> Option<Duration> {
+    if matches!(text.trim(), "0" | "0s") { Some(Duration::ZERO) } else { parse_duration(text) }
+}
+
+/// `2%` or `0.02`, as a fraction.
+pub(in crate::experiment) fn parse_percentage(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let fraction = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse::<f64>().ok()?,
+    };
+    (fraction > 0.0 && fraction < 1.0).then_some(fraction)
+}
+
+/// A goal by its name.
+pub(in crate::experiment) fn goal_from_name(text: &str) -> Option<Goal> {
+    match text {
+        "size" => Some(Goal::Size),
+        "sign" => Some(Goal::Sign),
+        _ => None,
+    }
+}
+
+/// The load when nothing is said.
+pub(in crate::experiment) fn default_load() -> LoadSection {
+    LoadSection {
+        clients: 1,
+        threads: None,
+        pipeline: 1,
+        trial: Duration::from_secs(1),
+        settle: Duration::from_millis(300),
+    }
+}
+
+/// The rule when nothing is said. Debt is drained where the server is ours.
+pub(in crate::experiment) fn default_judge(system: &SystemSection) -> JudgeSection {
+    let commands = system.name == "commands";
+    JudgeSection {
+        baseline: None,
+        metrics: vec![if commands { Metric::Time } else { Metric::Throughput }],
+        difference: 0.02,
+        goal: Goal::Size,
+        budget: Duration::from_secs(300),
+        drain: !commands && system.url.is_none(),
+    }
+}
+
+/// Reads the sections of one file.
+pub(super) struct Parts<'r> {
+    pub(super) reader: &'r mut Reader,
+}
+
+impl<'r> Parts<'r> {
+    pub(super) fn new(reader: &'r mut Reader) -> Parts<'r> {
+        Parts { reader }
+    }
+
+    /// The whole file. Where something is wrong a default stands in, and the reader holds the error.
+    pub(super) fn experiment<'t>(mut self, source_name: &str, root: &'t DeTable<'t>) -> Experiment {
+        let root = self.reader.section("", root, &ROOT_KEYS);
+        let system = self.system(&root);
+        let factors =
+            self.reader.table(&root, "factors").map(|table| self.factors(table)).unwrap_or_default();
+        Experiment {
+            name: self.reader.text(&root, "name").unwrap_or_else(|| stem(source_name)),
+            question: self.reader.text(&root, "question").unwrap_or_default(),
+            settings: self
+                .reader
+                .table(&root, "settings")
+                .map(|table| self.settings(table))
+                .unwrap_or_default(),
+            workload: self
+                .reader
+                .table(&root, "workload")
+                .map(|table| self.workload(table))
+                .unwrap_or_default(),
+            commands: self.reader.table(&root, "commands").map(|table| self.commands(table)),
+            load: self.reader.table(&root, "load").map_or_else(default_load, |table| self.load(table)),
+            factors,
+            variants: self
+                .reader
+                .table(&root, "variants")
+                .map(|table| self.variants(table))
+                .unwrap_or_default(),
+            judge: match self.reader.table(&root, "judge") {
+                Some(table) => self.judge(table, &system),
+                None => default_judge(&system),
+            },
+            field_figures: self
+                .reader
+                .table(&root, "field")
+                .map(|table| self.field(table))
+                .unwrap_or_default(),
+            system,
+            origin: Origin::default(),
+        }
+    }
+
+    fn system(&mut self, root: &Section<'_>) -> SystemSection {
+        let Some(entry) = root.get("system") else {
+            let error = self.reader.origin.error_at(0..0, "no `system`");
+            self.reader.errors.push(error.expected("`system = \"…\"` at the top of the file"));
+            return SystemSection::default();
+        };
+        let DeValue::Table(table) = entry.value.get_ref() else {
+            let name = self.reader.text(root, "system").unwrap_or_default();
+            return SystemSection { name, ..SystemSection::default() };
+        };
+        let section = self.reader.section("system", table, &SYSTEM_KEYS);
+        if section.get("name").is_none() {
+            let error = self.reader.origin.error(Half::Key, "system", "no `name` in `system`");
+            self.reader.errors.push(error.expected(crate::experiment::error::list_names(system_names())));
+        }
+        SystemSection {
+            name: self.reader.text(&section, "name").unwrap_or_default(),
+            url: self.reader.text(&section, "url"),
+            allow_writes: self.reader.boolean(&section, "allow_writes").unwrap_or(false),
+            bin_dir: self.reader.text(&section, "bin_dir").map(PathBuf::from),
+        }
+    }
+
+    fn settings<'t>(&mut self, table: &'t DeTable<'t>) -> BTreeMap<String, Level> {
+        let mut settings = BTreeMap::new();
+        self.flat_levels("settings", "", table, &mut |key, level| {
+            settings.insert(key, level);
+        });
+        settings
+    }
+
+    fn workload<'t>(&mut self, table: &'t DeTable<'t>) -> WorkloadSection {
+        let section = self.reader.section("workload", table, &WORKLOAD_KEYS);
+        let setup = self.statements(&section, "setup");
+        let mut vars = BTreeMap::new();
+        if let Some(table) = self.reader.table(&section, "vars") {
+            for entry in self.reader.open("workload.vars", table).entries {
+                if let Some(level) = self.reader.level(&entry.path, entry.value) {
+                    vars.insert(entry.key.to_owned(), level);
+                }
+            }
+        }
+        let tables = self.tables(&section, "operations");
+        let operations =
+            tables.into_iter().enumerate().map(|(index, (path, table))| self.operation(index, &path, table));
+        WorkloadSection { setup, vars, operations: operations.collect() }
+    }
+
+    fn operation<'t>(&mut self, index: usize, path: &str, table: &'t DeTable<'t>) -> OperationSection {
+        let section = self.reader.section(path, table, &OPERATION_KEYS);
+        if section.get("sql").is_none() {
+            let error = self.reader.origin.error(Half::Key, path, "no `sql` in this operation");
+            self.reader
+                .errors
+                .push(error.expected("`sql = \"…\"`, or a list of statements for one transaction"));
+        }
+        let parameters = self.tables(&section, "parameters");
+        OperationSection {
+            name: self.reader.text(&section, "name").unwrap_or_else(|| format!("operation{}", index + 1)),
+            weight: self.reader.integer(&section, "weight", 0..=1_000_000).unwrap_or(1),
+            sql: self.statements(&section, "sql"),
+            parameters: parameters.into_iter().map(|(path, table)| self.plain_table(&path, table)).collect(),
+            repeat: self.reader.count(&section, "repeat").unwrap_or_else(|| "1".to_owned()),
+            rows: self.reader.count(&section, "rows").unwrap_or_else(|| "1".to_owned()),
+            items: self.reader.count(&section, "items").unwrap_or_else(|| "1".to_owned()),
+        }
+    }
+
+    /// SQL: text or a list of texts, each of which may hold several statements.
+    fn statements(&mut self, section: &Section<'_>, key: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut paths = Vec::new();
+        for (text, path) in self.reader.texts(section, key).unwrap_or_default() {
+            match sql::split(&text) {
+                Ok(statements) => {
+                    paths.extend(statements.iter().map(|_| path.clone()));
+                    all.extend(statements);
+                }
+                Err(error) => self.reader.wrong(&path, error.what, "SQL"),
+            }
+        }
+        // A statement's index need not be its text's: errors found later ask for the statement.
+        let spans: Vec<_> = paths.iter().map(|path| self.reader.origin.value_span(path)).collect();
+        for (index, span) in spans.into_iter().enumerate() {
+            if let Some(span) = span {
+                self.reader.origin.mark(format!("{}[{index}]", section.path_of(key)), span.clone(), span);
+            }
+        }
+        all
+    }
+
+    /// The tables of a list of tables, each with its path.
+    fn tables<'t>(&mut self, section: &Section<'t>, key: &str) -> Vec<(String, &'t DeTable<'t>)> {
+        let Some(entry) = section.get(key) else { return Vec::new() };
+        let DeValue::Array(list) = entry.value.get_ref() else {
+            self.reader.wrong_type(entry, &format!("a list of tables (`[[{}]]`)", entry.path));
+            return Vec::new();
+        };
+        let mut tables = Vec::new();
+        for (index, item) in list.iter().enumerate() {
+            let path = format!("{}[{index}]", entry.path);
+            self.reader.origin.mark(path.clone(), item.span(), item.span());
+            match item.get_ref() {
+                DeValue::Table(table) => tables.push((path, table)),
+                other => {
+                    let what = format!("wrong type in `{key}`: {}", super::section::type_of(other));
+                    self.reader.wrong(&path, what, "a table");
+                }
+            }
+        }
+        tables
+    }
+
+    /// A generator's table without places; the places are remembered by path.
+    fn plain_table<'t>(&mut self, path: &str, table: &'t DeTable<'t>) -> toml::Table {
+        let mut plain = toml::Table::new();
+        for entry in self.reader.open(path, table).entries {
+            if let Some(value) = self.plain_value(&entry) {
+                plain.insert(entry.key.to_owned(), value);
+            }
+        }
+        plain
+    }
+
+    fn plain_value(&mut self, entry: &Entry<'_>) -> Option<toml::Value> {
+        let scalar = |parts: &mut Self, value: &Spanned<DeValue<'_>>| {
+            Some(match parts.reader.level(&entry.path, value)? {
+                Level::Text(text) => toml::Value::String(text),
+                Level::Integer(number) => toml::Value::Integer(number),
+                Level::Float(number) => toml::Value::Float(number),
+                Level::Boolean(value) => toml::Value::Boolean(value),
+            })
+        };
+        match entry.value.get_ref() {
+            DeValue::Array(list) => {
+                let values: Option<Vec<_>> = list.iter().map(|item| scalar(self, item)).collect();
+                values.map(toml::Value::Array)
+            }
+            _ => scalar(self, entry.value),
+        }
+    }
+
+    fn commands<'t>(&mut self, table: &'t DeTable<'t>) -> CommandsSection {
+        let section = self.reader.section("commands", table, &COMMANDS_KEYS);
+        let texts = |parts: &mut Self, key: &str| {
+            let texts = parts.reader.texts(&section, key).unwrap_or_default();
+            texts.into_iter().map(|(text, _)| text).collect::<Vec<String>>()
+        };
+        let (setup, cleanup) = (texts(self, "setup"), texts(self, "cleanup"));
+        let tables = self.tables(&section, "command");
+        CommandsSection {
+            list: tables.into_iter().map(|(path, table)| self.command(&path, table)).collect(),
+            shell: self.reader.text(&section, "shell").unwrap_or_else(|| "sh".to_owned()),
+            directory: self.reader.text(&section, "directory").map(PathBuf::from),
+            setup,
+            cleanup,
+            warmup: self.reader.integer(&section, "warmup", 0..=1_000_000).unwrap_or(0),
+            ignore_failure: self.reader.boolean(&section, "ignore_failure").unwrap_or(false),
+        }
+    }
+
+    fn command<'t>(&mut self, path: &str, table: &'t DeTable<'t>) -> CommandSection {
+        let section = self.reader.section(path, table, &["name", "run", "prepare", "conclude"]);
+        if section.get("run").is_none() {
+            let error = self.reader.origin.error(Half::Key, path, "no `run` in this command");
+            self.reader.errors.push(error.expected("`run = \"…\"`: what is timed"));
+        }
+        CommandSection {
+            name: self.reader.text(&section, "name"),
+            run: self.reader.text(&section, "run").unwrap_or_default(),
+            prepare: self.reader.text(&section, "prepare"),
+            conclude: self.reader.text(&section, "conclude"),
+        }
+    }
+
+    fn load<'t>(&mut self, table: &'t DeTable<'t>) -> LoadSection {
+        let default = default_load();
+        let section = self.reader.section("load", table, &LOAD_KEYS);
+        let mut number = |key, of: LoadKey| self.reader.integer(&section, key, 1..=of.max());
+        LoadSection {
+            clients: number("clients", LoadKey::Clients).unwrap_or(default.clients),
+            threads: number("threads", LoadKey::Threads),
+            pipeline: number("pipeline", LoadKey::Pipeline).unwrap_or(default.pipeline),
+            trial: self.duration(&section, "trial").unwrap_or(default.trial),
+            settle: self
+                .reader
+                .parsed(&section, "settle", DURATION_EXPECTED, parse_settle)
+                .unwrap_or(default.settle),
+        }
+    }
+
+    fn duration(&mut self, section: &Section<'_>, key: &str) -> Option<Duration> {
+        self.reader.parsed(section, key, DURATION_EXPECTED, parse_duration)
+    }
+
+    fn judge<'t>(&mut self, table: &'t DeTable<'t>, system: &SystemSection) -> JudgeSection {
+        let default = default_judge(system);
+        let section = self.reader.section("judge", table, &JUDGE_KEYS);
+        if let (Some(_), Some(metrics)) = (section.get("metric"), section.get("metrics")) {
+            let error = self.reader.origin.error(Half::Key, &metrics.path, "both `metric` and `metrics`");
+            self.reader.errors.push(error.expected("one of them"));
+        }
+        let key = if section.get("metrics").is_some() { "metrics" } else { "metric" };
+        let metrics = self.metrics(&section, key);
+        JudgeSection {
+            baseline: self.reader.text(&section, "baseline"),
+            metrics: if metrics.is_empty() { default.metrics } else { metrics },
+            difference: self.percentage(&section, "difference").unwrap_or(default.difference),
+            goal: self.reader.parsed(&section, "goal", GOAL_NAMES, goal_from_name).unwrap_or(default.goal),
+            budget: self.duration(&section, "budget").unwrap_or(default.budget),
+            drain: self.reader.boolean(&section, "drain").unwrap_or(default.drain),
+        }
+    }
+
+    fn metrics(&mut self, section: &Section<'_>, key: &str) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        for (name, path) in self.reader.texts(section, key).unwrap_or_default() {
+            match Metric::from_name(&name) {
+                Some(metric) if metrics.contains(&metric) => {
+                    self.reader.wrong(&path, format!("metric `{name}` twice"), "each metric once");
+                }
+                Some(metric) => metrics.push(metric),
+                None => {
+                    let error =
+                        self.reader.origin.error(Half::Value, &path, format!("unknown metric `{name}`"));
+                    self.reader.errors.push(error.one_of(&name, Metric::ALL.map(Metric::name)));
+                }
+            }
+        }
+        metrics
+    }
+
+    fn percentage(&mut self, section: &Section<'_>, key: &str) -> Option<f64> {
+        let entry = section.get(key)?;
+        if entry.value.get_ref().is_str() {
+            return self.reader.parsed(section, key, PERCENTAGE_EXPECTED, parse_percentage);
+        }
+        let fraction = float_of(entry.value.get_ref()).filter(|fraction| *fraction > 0.0 && *fraction < 1.0);
+        if fraction.is_none() {
+            let is_number = entry.value.get_ref().is_float() || integer_of(entry.value.get_ref()).is_some();
+            if is_number {
+                let shown = self.reader.source(entry.value.span());
+                self.reader.wrong(&entry.path, format!("bad `{key}`: {shown}"), PERCENTAGE_EXPECTED);
+            } else {
+                self.reader.wrong_type(entry, PERCENTAGE_EXPECTED);
+            }
+        }
+        fraction
+    }
+
+    fn field<'t>(&mut self, table: &'t DeTable<'t>) -> BTreeMap<String, String> {
+        let section = self.reader.open("field", table);
+        let keys: Vec<String> = section.entries.iter().map(|entry| entry.key.to_owned()).collect();
+        keys.into_iter().filter_map(|key| Some((key.clone(), self.reader.text(&section, &key)?))).collect()
+    }
+}
+
+/// A file's name without directory and ending.
+fn stem(source_name: &str) -> String {
+    let stem = Path::new(source_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| !stem.trim().is_empty()).unwrap_or_else(|| "experiment".to_owned())
+}

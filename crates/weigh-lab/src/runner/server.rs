@@ -1,0 +1,194 @@
+//! A system under the load engine as the thing under test.
+//!
+//! A trial: enter the slot, connect, warm up, measure while collectors look at both ends of the
+//! window, drain the debt, leave. Costs are taken over the whole trial, from the start of the load to
+//! the end of the drain, so that work left behind is charged to who left it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weigh_load::{Limits, LoadReport, LoadSpec, Operation, Schedule};
+use weigh_results::model::{ClientCost, InstanceRecord, Replication, Trial, Window, histogram};
+
+use super::interference::HostWatch;
+use super::subject::{Subject, TrialRequest};
+use crate::host::Cancel;
+use crate::plan::{ResolvedPlan, ResolvedVariant};
+use crate::systems::{Counters, System, SystemError};
+
+/// Puts load on a system's variants.
+pub struct ServerSubject {
+    variants: Vec<ResolvedVariant>,
+    system: Box<dyn System>,
+    work_dir: PathBuf,
+    cancel: Cancel,
+}
+
+impl ServerSubject {
+    /// A started system with the variants of its plan.
+    pub fn new(
+        plan: &ResolvedPlan,
+        system: Box<dyn System>,
+        work_dir: &Path,
+        cancel: Cancel,
+    ) -> ServerSubject {
+        ServerSubject { variants: plan.variants.clone(), system, work_dir: work_dir.to_owned(), cancel }
+    }
+
+    fn load_spec(&self, request: &TrialRequest) -> LoadSpec {
+        let variant = &self.variants[request.slot.variant];
+        LoadSpec {
+            clients: variant.clients,
+            threads: variant.threads,
+            pipeline: variant.pipeline,
+            settle: request.settle,
+            measure: request.measure,
+            schedule: Schedule::Closed,
+            operations: variant
+                .operations
+                .iter()
+                .map(|operation| Operation {
+                    name: operation.name.clone(),
+                    weight: operation.weight,
+                    parameters: operation.parameters.clone(),
+                })
+                .collect(),
+            seed: request.seed,
+            trial_number: request.trial_number,
+            pin: false,
+        }
+    }
+
+    /// Load on an entered slot. `None` when cancelled.
+    fn loaded(&mut self, request: &TrialRequest) -> Result<Option<Loaded>, SystemError> {
+        let driver = self.system.enter(request.slot)?;
+        let frozen_before = self.system.frozen_cpu_s(request.slot);
+        let connected =
+            weigh_load::connect(&self.load_spec(request), Arc::from(driver), Limits::default())
+                .map_err(|error| SystemError::new("cannot put load on the system").caused_by(error))?;
+        // After connecting: the cost of a connection is not the cost of an operation.
+        let before = self.system.counters(request.slot)?;
+        let load = connected.begin();
+        let began = load.began();
+        if self.cancel.sleep(until(load.measure_begins())) {
+            return Ok(None);
+        }
+        let watch = HostWatch::begin(&self.system.processes(request.slot));
+        if self.cancel.sleep(until(load.measure_ends())) {
+            return Ok(None);
+        }
+        let window = watch.end_with_counters();
+        let report =
+            load.finish().map_err(|error| SystemError::new("the load did not finish").caused_by(error))?;
+        let frozen_s = self.system.frozen_cpu_s(request.slot) - frozen_before;
+        Ok(Some(Loaded { report, before, began, window, frozen_s }))
+    }
+
+    /// Drains the debt; gives its time and the counters at its end.
+    fn drained(&mut self, request: &TrialRequest) -> Result<(Option<f64>, Counters), SystemError> {
+        let began = Instant::now();
+        if request.drain {
+            self.system.drain(request.slot)?;
+        }
+        let debt_s = request.drain.then(|| began.elapsed().as_secs_f64());
+        Ok((debt_s, self.system.counters(request.slot)?))
+    }
+}
+
+impl Subject for ServerSubject {
+    fn replication(&self) -> Replication {
+        self.system.replication()
+    }
+
+    fn settles(&self) -> bool {
+        true
+    }
+
+    fn start_epoch(&mut self, epoch: u32) -> Result<Vec<InstanceRecord>, SystemError> {
+        self.system.start_epoch(epoch)
+    }
+
+    fn trial(&mut self, request: &TrialRequest) -> Result<Option<Trial>, SystemError> {
+        let mut trial = request.empty_trial();
+        let Some(loaded) = self.loaded(request)? else { return Ok(None) };
+        let (debt_s, after) = self.drained(request)?;
+        self.system.leave(request.slot)?;
+        let items = items_per_operation(&self.variants[request.slot.variant], &loaded.report);
+        trial.whole = Window {
+            seconds: loaded.began.elapsed().as_secs_f64(),
+            ops: scaled(loaded.report.operations_total, items),
+            counters: weigh_collect::delta(&loaded.before, &after),
+        };
+        trial.measured = Window {
+            seconds: loaded.report.measured.as_secs_f64(),
+            ops: scaled(loaded.report.operations_measured, items),
+            counters: loaded.window.counters.clone(),
+        };
+        trial.settle_s = loaded.report.settled.as_secs_f64();
+        trial.debt_s = debt_s;
+        trial.errors = loaded.report.errors.clone();
+        trial.bins_100ms = loaded.report.bins_100ms.clone();
+        trial.interference = loaded.window.interference(&loaded.report, loaded.frozen_s);
+        trial.client = client_cost(&loaded.report);
+        trial.gauges = gauges(&self.work_dir);
+        trial.latency = Some(
+            histogram::encode(&loaded.report.latency)
+                .map_err(|error| SystemError::new("cannot store latencies").caused_by(error))?,
+        );
+        Ok(Some(trial))
+    }
+
+    fn stop(&mut self) -> Result<(), SystemError> {
+        self.system.stop()
+    }
+}
+
+/// What a load left to look at.
+struct Loaded {
+    report: LoadReport,
+    before: Counters,
+    began: Instant,
+    window: super::interference::Watched,
+    frozen_s: f64,
+}
+
+fn until(instant: Instant) -> Duration {
+    instant.saturating_duration_since(Instant::now())
+}
+
+/// What one operation counts for on average: rows of a batch, say.
+#[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
+fn items_per_operation(variant: &ResolvedVariant, report: &LoadReport) -> f64 {
+    let (mut items, mut operations) = (0.0, 0.0);
+    for (resolved, measured) in variant.operations.iter().zip(&report.operations) {
+        let count = measured.operations_measured as f64;
+        items += count * f64::from(resolved.items);
+        operations += count;
+    }
+    if operations > 0.0 { items / operations } else { 1.0 }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "operation counts are far below 2^52 and not negative"
+)]
+fn scaled(operations: u64, items: f64) -> u64 {
+    (operations as f64 * items).round() as u64
+}
+
+fn client_cost(report: &LoadReport) -> ClientCost {
+    ClientCost {
+        user_s: report.client_user.as_secs_f64(),
+        system_s: report.client_system.as_secs_f64(),
+        busiest_thread: report.busiest_thread,
+    }
+}
+
+/// Room left on the host at the end of a trial.
+fn gauges(work_dir: &Path) -> BTreeMap<String, f64> {
+    super::interference::room(work_dir)
+}

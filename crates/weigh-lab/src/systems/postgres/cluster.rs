@@ -1,0 +1,158 @@
+//! Templates: the bytes every variant starts from.
+//!
+//! `initdb` runs once; each distinct set of set-up statements gets a copy of its result, a server without
+//! fsync to run them, and a clean shutdown. Autovacuum is off meanwhile and everything is vacuumed at the
+//! end, so that the bytes do not depend on when a background worker happened to wake up.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use postgres::{Client, NoTls};
+
+use super::client;
+use super::conf::{self, Settings};
+use super::instance::{Home, Instance, Shop, fatal_message};
+use crate::host::{Cancel, HostError, run_tool};
+use crate::systems::SystemError;
+
+/// The last checkpoint of a big set-up writes everything.
+const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(600);
+
+/// Makes an empty cluster in `<work_dir>/c`.
+///
+/// # Errors
+/// With `initdb`'s last lines.
+pub(super) fn init(shop: &Shop, work_dir: &Path) -> Result<PathBuf, SystemError> {
+    let dir = work_dir.join("c");
+    shop.make_dir(&dir)?;
+    let data = dir.join("data");
+    let mut args = vec!["-D".into(), data.clone().into_os_string()];
+    args.extend(["-U", client::USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N"].map(Into::into));
+    run_tool(&shop.programs.initdb(), &args, &dir, shop.user.as_ref())?;
+    let conf = data.join("postgresql.conf");
+    OpenOptions::new()
+        .append(true)
+        .open(&conf)
+        .and_then(|mut file| writeln!(file, "\ninclude = '{}'", conf::FILE))
+        .map_err(|error| SystemError::new(format!("cannot write `{}`", conf.display())).caused_by(error))?;
+    Ok(data)
+}
+
+/// Has the server itself judge settings, without starting it: `postgres -C`.
+///
+/// # Errors
+/// What the server says about the first setting it refuses.
+pub(super) fn judge(shop: &Shop, cluster: &Path, who: &str, settings: &Settings) -> Result<(), SystemError> {
+    let mut args = vec!["-D".into(), cluster.as_os_str().to_owned()];
+    args.extend(["-C".into(), "server_version".into()]);
+    for (name, value) in settings {
+        args.extend(["-c".into(), format!("{name}={value}").into()]);
+    }
+    // The file that `postgresql.conf` includes is written later; the server misses it otherwise.
+    let empty =
+        Home { name: String::new(), dir: cluster.parent().unwrap_or(cluster).into(), socket_dir: "/".into() };
+    empty.write_conf(shop, &[])?;
+    match run_tool(&shop.programs.postgres(), &args, cluster, shop.user.as_ref()) {
+        Ok(_) => Ok(()),
+        Err(HostError::Tool { log, .. }) => {
+            let why = fatal_message(&log).unwrap_or_else(|| log.join(" "));
+            let error = SystemError::new(format!("the server refuses the settings of {who}: {why}"));
+            let hint = log.iter().find_map(|line| line.split_once("HINT:")).map(|(_, text)| text.trim());
+            Err(match hint {
+                Some(hint) => error.hint(hint),
+                None => error,
+            })
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Runs the set-up statements on a copy of `cluster`; gives the directory every instance is copied from.
+///
+/// # Errors
+/// Names the statement that failed, with the server's message.
+pub(super) fn prepare(
+    shop: &Shop,
+    work_dir: &Path,
+    cluster: &Path,
+    number: usize,
+    setup: &[String],
+    common: &Settings,
+) -> Result<PathBuf, SystemError> {
+    let home = Home::make(shop, work_dir, &format!("t{number}"))?;
+    Instance::copy_and_configure(shop, &home, cluster, &[common])?;
+    let mut template = Instance::start(shop, &home, &["-c", "fsync=off", "-c", "autovacuum=off"])?;
+    for (index, statement) in setup.iter().enumerate() {
+        run(&mut template.admin, statement, &shop.cancel).map_err(|error| {
+            if shop.cancel.is_cancelled() {
+                return SystemError::interrupted();
+            }
+            client::failed(
+                format!("set-up statement {} `{}` failed", index + 1, shortened(statement)),
+                &error,
+            )
+        })?;
+    }
+    let settled = settle(&mut template.admin, common, &shop.cancel);
+    settled.map_err(|error| client::failed("cannot settle the data after the set-up", &error))?;
+    refuse_tablespaces(&mut template.admin)?;
+    template.shut_down(&shop.changes, SHUT_DOWN_LIMIT)?;
+    // What only the template has.
+    for leftover in ["postmaster.opts", conf::FILE] {
+        fs::remove_file(home.data().join(leftover)).ok();
+    }
+    Ok(home.data())
+}
+
+/// Hint bits, visibility map and statistics as they would be a minute later in any live server;
+/// statistics only where autovacuum would gather them.
+fn settle(admin: &mut Client, common: &Settings, cancel: &Cancel) -> Result<(), postgres::Error> {
+    let off =
+        common.get("autovacuum").is_some_and(|value| matches!(value.as_str(), "off" | "false" | "no" | "0"));
+    run(admin, if off { "VACUUM" } else { "VACUUM (ANALYZE)" }, cancel)?;
+    run(admin, "CHECKPOINT", cancel)
+}
+
+/// A tablespace is a link to a directory elsewhere: all copies would share it.
+fn refuse_tablespaces(admin: &mut Client) -> Result<(), SystemError> {
+    let row = admin
+        .query_opt("SELECT spcname FROM pg_tablespace WHERE spcname NOT LIKE 'pg\\_%' LIMIT 1", &[])
+        .map_err(|error| client::failed("cannot look for tablespaces", &error))?;
+    match row {
+        None => Ok(()),
+        Some(row) => Err(SystemError::new(format!(
+            "the set-up makes tablespace `{}`, which all variants would share",
+            row.get::<_, &str>(0)
+        ))),
+    }
+}
+
+/// Runs a statement; the server is told to cancel it when the run is told to stop.
+fn run(admin: &mut Client, sql: &str, cancel: &Cancel) -> Result<(), postgres::Error> {
+    let token = admin.cancel_token();
+    let (done, waiting) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Ends as soon as `done` is dropped.
+            while waiting.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+                if cancel.is_cancelled() {
+                    token.cancel_query(NoTls).ok();
+                }
+            }
+        });
+        let outcome = admin.batch_execute(sql);
+        drop(done);
+        outcome
+    })
+}
+
+fn shortened(statement: &str) -> String {
+    let flat = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &flat[..end]),
+        None => flat,
+    }
+}

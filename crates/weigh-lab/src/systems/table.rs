@@ -1,0 +1,63 @@
+//! The static table of systems.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{System, SystemDescription, SystemError, postgres, sqlite};
+use crate::experiment::SystemSection;
+use crate::host::{Cancel, HostChanges};
+use crate::plan::ResolvedPlan;
+
+/// What a system needs besides the plan to prepare itself.
+pub struct BuildContext<'a> {
+    /// Where every change to the host is registered.
+    pub changes: Arc<HostChanges>,
+    /// The run's own directory, made and registered ([`HostChanges::run_dir`]); instances go below it.
+    pub work_dir: PathBuf,
+    /// Set when the run is told to stop.
+    pub cancel: Cancel,
+    /// Takes a line for the screen whenever a step begins that takes a while.
+    pub progress: &'a mut dyn FnMut(String),
+}
+
+/// One line of the table.
+struct Entry {
+    name: &'static str,
+    describe: fn(&SystemSection) -> Result<SystemDescription, SystemError>,
+    build: fn(&ResolvedPlan, BuildContext<'_>) -> Result<Box<dyn System>, SystemError>,
+}
+
+/// Every system under the load engine. `commands` is not one: it needs no server and no driver.
+const SYSTEMS: [Entry; 2] = [
+    Entry { name: "postgres", describe: postgres::describe, build: postgres::build },
+    Entry { name: "sqlite", describe: sqlite::describe, build: sqlite::build },
+];
+
+/// The names of all systems, in the order they are listed to a reader.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SYSTEMS.iter().map(|entry| entry.name)
+}
+
+/// What a system says about itself. Starts no server; a server at a URL of the user's is only read.
+///
+/// # Errors
+/// When there is no such system, or it is missing on this host.
+pub fn describe(section: &SystemSection) -> Result<SystemDescription, SystemError> {
+    (find(&section.name)?.describe)(section)
+}
+
+/// Prepares the system of a plan: everything that every variant starts from is made, nothing is
+/// running yet.
+///
+/// # Errors
+/// When something is missing, a setting is refused, or a set-up statement fails.
+pub fn build(plan: &ResolvedPlan, context: BuildContext<'_>) -> Result<Box<dyn System>, SystemError> {
+    (find(&plan.experiment.system.name)?.build)(plan, context)
+}
+
+fn find(name: &str) -> Result<&'static Entry, SystemError> {
+    SYSTEMS.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let known: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+        SystemError::new(format!("no system `{name}`; there are {}", known.join(", ")))
+    })
+}

@@ -1,0 +1,98 @@
+//! What is written reads back to the same experiment.
+
+use proptest::prelude::*;
+use weigh_lab::experiment::{self, Experiment};
+
+fn round_trip(experiment: &Experiment) {
+    let text = experiment.to_toml();
+    match experiment::parse("again.toml", &text) {
+        Ok(again) => assert_eq!(&again, experiment, "{text}"),
+        Err(errors) => panic!("{errors}\n\n{text}"),
+    }
+}
+
+#[test]
+fn shipped_experiments_survive() {
+    for shipped in experiment::shipped() {
+        round_trip(&shipped.parse().unwrap());
+    }
+}
+
+#[test]
+fn a_printed_experiment_reads_well() {
+    let text = experiment::find("postgres/hot-row").unwrap().to_toml();
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("printed-hot-row", text);
+    });
+}
+
+/// A name or text with anything in it that TOML might mind.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z_]{1,8}",
+        "\\PC{1,12}",
+        Just("it's \"quoted\"\\".to_owned()),
+        Just("two\nlines\t🦀".to_owned())
+    ]
+    .prop_filter("blank", |text| !text.trim().is_empty())
+    .prop_map(|text| text.replace(['{', '}', ';', '$', '\'', '"', '\\'], "_"))
+}
+
+fn scalar() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<i64>().prop_map(|number| number.to_string()),
+        (-1e12..1e12f64).prop_map(|number| format!("{number:?}")),
+        any::<bool>().prop_map(|value| value.to_string()),
+        text().prop_map(|text| toml::Value::String(text).to_string()),
+    ]
+}
+
+prop_compose! {
+    /// The text of a sound experiment with factors.
+    fn sound()(
+        name in text(),
+        question in text(),
+        settings in prop::collection::btree_map("[a-z_]{1,8}", scalar(), 0..4),
+        vars in prop::collection::btree_map("[a-z_]{1,8}", scalar(), 0..4),
+        setup in prop::collection::vec("[a-z ]{1,20}", 0..3),
+        (weight, repeat, items) in (1..9u32, 1..9u32, 1..999u32),
+        (clients, pipeline) in (1..99u32, 1..9u32),
+        (trial_ms, settle_ms, budget_s) in (10..9_999u64, 1..9_999u64, 60..100_000u64),
+        levels in prop::collection::btree_set("[a-zA-Z0-9 _/=.-]{1,6}", 2..6),
+        sweep in prop::option::of((1..3i64, 4..30i64, 2..5i64)),
+        difference in prop_oneof![(1..99u32).prop_map(|p| format!("\"{p}%\"")), (0.001..0.9f64).prop_map(|d| format!("{d:?}"))],
+        goal in prop_oneof![Just("size"), Just("sign")],
+        drain in any::<bool>(),
+    ) -> String {
+        let string = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let pairs = |pairs: &std::collections::BTreeMap<String, String>| {
+            pairs.iter().map(|(name, value)| format!("{name} = {value}\n")).collect::<String>()
+        };
+        let levels: Vec<String> = levels.iter().map(|level| string(level)).collect();
+        let sweep = sweep.map(|(from, to, times)| {
+            format!("\"load.clients\" = {{ from = {from}, to = {to}, times = {times} }}\n")
+        });
+        format!(
+            "name = {}\nquestion = {}\nsystem = \"postgres\"\n[settings]\n{}[workload]\nsetup = {}\n[workload.vars]\n{}\n\
+             [[workload.operations]]\nname = \"op\"\nweight = {weight}\nsql = \"SELECT $1, {{{{x}}}}\"\nrepeat = {repeat}\n\
+             items = \"{items}\"\nparameters = [{{ kind = \"choice\", values = [\"a\", 1] }}]\n\
+             [load]\nclients = {clients}\npipeline = {pipeline}\ntrial = \"{trial_ms}ms\"\nsettle = \"{settle_ms}ms\"\n\
+             [factors]\n\"settings.level\" = [{}]\n{}[judge]\ndifference = {difference}\ngoal = \"{goal}\"\n\
+             budget = \"{budget_s}s\"\ndrain = {drain}\n",
+            string(&name), string(&question), pairs(&settings), toml::Value::from(setup), pairs(&vars),
+            levels.join(", "), sweep.unwrap_or_default(),
+        )
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_experiments_survive(text in sound()) {
+        match experiment::parse("sound.toml", &text) {
+            Ok(experiment) => round_trip(&experiment),
+            Err(errors) => panic!("{errors}\n\n{text}"),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Every integration test of the lab, in one program.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::cast_possible_truncation)]
+
+mod experiments;
+mod host;
+mod postgres;
+mod sqlite;
+mod stage;
