@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,16 +29,22 @@ fn tiny(home: &Home, experiment: &str, more: &[&str]) -> Value {
     report
 }
 
-/// Nothing runs below the home any more, and its work directory is empty.
+/// Nothing runs below the home any more, and its work root is empty.
 fn assert_clean(home: &Home) {
     assert_eq!(running_below(home.path()), BTreeSet::new(), "processes survived");
-    let left = left_in(&home.path().join("work"));
+    let left = left_in_work_root(home);
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
-fn left_in(dir: &Path) -> Vec<String> {
+/// Directories in the work roots (one root per user) of the home.
+fn left_in_work_root(home: &Home) -> Vec<PathBuf> {
+    let roots = entries(&home.path().join("work"));
+    roots.iter().flat_map(|root| entries(root)).filter(|path| path.is_dir()).collect()
+}
+
+fn entries(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
-    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    entries.map(|entry| entry.unwrap().path()).collect()
 }
 
 /// Processes whose working directory is below `dir`: a PostgreSQL runs in its data directory.
@@ -130,11 +136,17 @@ fn commands_compress_runs() {
 #[test]
 fn a_frozen_variant_uses_no_cpu_during_somebody_elses_trial() {
     let home = home();
-    let report = tiny(
-        &home,
-        "postgres/durability",
-        &["--set", "shared_buffers=16MB,64MB", "--set", "synchronous_commit=off", "--budget", "10s"],
-    );
+    let experiment = r#"
+        question = "What does a larger buffer cost?"
+        system = "postgres"
+        settings.synchronous_commit = "off"
+        factors."settings.shared_buffers" = ["16MB", "64MB"]
+        [workload]
+        setup = "CREATE TABLE t (v int)"
+        operations = [{ name = "insert", sql = "INSERT INTO t VALUES (1)" }]
+    "#;
+    std::fs::write(home.path().join("buffers.toml"), experiment).unwrap();
+    let report = tiny(&home, "buffers.toml", &[]);
     assert_eq!(report["sequences"][0]["replication"], "epoch");
     let run = home.store().load("last").unwrap();
     assert!(run.trials.len() >= 15, "{} trials", run.trials.len());
@@ -246,7 +258,7 @@ fn after_kill_9_no_server_survives_and_resume_finishes_the_same_plan() {
         running_below(background.home.path()).is_empty()
     });
     wait_until("the removal of the work directory", Duration::from_secs(20), || {
-        left_in(&background.home.path().join("work")).is_empty()
+        left_in_work_root(&background.home).is_empty()
     });
     let before = background.home.store().load("last").unwrap();
     assert!(before.finish.is_none() && before.rounds.len() >= 4, "readable to the last finished round");
