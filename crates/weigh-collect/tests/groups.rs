@@ -79,6 +79,8 @@ fn a_frozen_group_uses_nothing() {
     fs::write(group.0.join("cgroup.freeze"), "1").unwrap();
     let frozen = || fs::read_to_string(group.0.join("cgroup.events")).unwrap().contains("frozen 1");
     until("the group is frozen", frozen);
+    // It is called frozen a few microseconds before it leaves its CPU.
+    std::thread::sleep(Duration::from_millis(20));
     let before = tree.sample().unwrap();
     std::thread::sleep(Duration::from_millis(200));
     let used = tree.sample().unwrap().delta(&before);

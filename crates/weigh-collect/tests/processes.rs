@@ -106,6 +106,7 @@ fn the_sum_never_goes_back_and_counts_nobody_twice() {
             for (key, value) in &counters {
                 assert!(*value >= last[key], "`{key}` went from {} to {value}", last[key]);
             }
+            assert_eq!(counters.len(), last.len(), "a key came or went");
             last = counters;
             samples += 1;
         }
@@ -181,6 +182,8 @@ fn a_stopped_process_uses_nothing() {
     actor.signal(Signal::SIGSTOP);
     let stopped = |sample: &TreeSample| sample.processes.iter().all(|process| process.state == 'T');
     until("it is stopped", || stopped(&tree.sample().unwrap()));
+    // It is called stopped a few microseconds before it leaves its CPU.
+    std::thread::sleep(Duration::from_millis(20));
     let before = tree.sample().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let after = tree.sample().unwrap();

@@ -118,6 +118,9 @@ fn belongs(mount: &Mount, group: &Membership) -> bool {
 fn own_directory(mount: &Mount, group: Option<&Path>) -> PathBuf {
     let group = group.unwrap_or(Path::new("/"));
     let below = group.strip_prefix(&mount.root).or_else(|_| group.strip_prefix("/")).unwrap_or(group);
+    if below.as_os_str().is_empty() {
+        return mount.mount_point.clone();
+    }
     let directory = mount.mount_point.join(below);
     // Without a cgroup namespace a container may see paths of the host that it has no mount for.
     if directory.is_dir() { directory } else { mount.mount_point.clone() }

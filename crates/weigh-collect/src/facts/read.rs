@@ -15,7 +15,7 @@ use super::parse;
 use crate::cgroup::CgroupFacts;
 use crate::cgroup::parse::cpu_max;
 use crate::host::{BlockDevice, parse as host};
-use crate::mounts;
+use crate::mounts::{self, Mount};
 use crate::text::{first_whole, trimmed};
 
 /// Settings that change what a measurement shows.
@@ -82,9 +82,7 @@ impl StorageFacts {
         StorageFacts {
             file_system: mount.map(|mount| mount.kind.clone()),
             source: mount.map(|mount| mount.source.clone()),
-            mount_options: mount.map_or_else(Vec::new, |mount| {
-                mount.options.iter().chain(&mount.super_options).cloned().collect()
-            }),
+            mount_options: mount.map(options).unwrap_or_default(),
             in_memory: mount.map(|mount| matches!(mount.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs")),
             total_bytes: size.map(|size| size.blocks().saturating_mul(size.fragment_size())),
             free_bytes: size.map(|size| size.blocks_available().saturating_mul(size.fragment_size())),
@@ -97,6 +95,12 @@ impl StorageFacts {
             path,
         }
     }
+}
+
+/// Options of the mount and of the file system, those both have once.
+fn options(mount: &Mount) -> Vec<String> {
+    let of_file_system = mount.super_options.iter().filter(|option| !mount.options.contains(option));
+    mount.options.iter().chain(of_file_system).cloned().collect()
 }
 
 fn cpu(cgroups: &CgroupFacts) -> CpuFacts {

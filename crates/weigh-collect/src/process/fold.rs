@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use super::parse::PidStat;
+use super::parse::{PidIo, PidStat};
 use super::read::Raw;
 use super::sample::{ProcessId, ProcessSample, Thread, Usage};
 use crate::source::{page_bytes, ticks_to_ns, ticks_to_us};
@@ -143,7 +143,7 @@ pub(super) fn carry_on(raw: Raw, before: Option<&ProcessSample>) -> ProcessSampl
         system_us: ticks_to_us(stat.system_ticks),
         minor_faults: stat.minor_faults,
         major_faults: stat.major_faults,
-        io,
+        io: io.or_else(|| io_withheld(&stat, before)),
         ..scheduled
     };
     let children_floor_ns = before.map_or(0, |before| before.children.cpu_ns);
@@ -168,6 +168,13 @@ pub(super) fn carry_on(raw: Raw, before: Option<&ProcessSample>) -> ProcessSampl
         threads,
         ended,
     }
+}
+
+/// The I/O of a process that does not show it now. An ordinary user may not see it once the process has
+/// exited; then what was seen before counts until its parent inherits the rest.
+fn io_withheld(stat: &PidStat, before: Option<&ProcessSample>) -> Option<PidIo> {
+    let exited = (stat.state == 'Z').then(PidIo::default);
+    before.and_then(|before| before.own.io).or(exited)
 }
 
 fn thread_usage(thread: Thread) -> Usage {
