@@ -8,6 +8,7 @@
 //! while connecting; on the hot path it only encodes and decodes. It never creates tables or data, never
 //! measures and never decides what counts: that is the engine's. How to add one: `docs/writing-a-driver.md`.
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 mod table;
 
@@ -16,5 +17,6 @@ pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub use sql::{SqlOperation, StatementError};
 pub use table::{DRIVERS, DriverEntry, Kind};

