@@ -103,6 +103,7 @@ fn plan(
         drain: judge.drain,
         in_process: experiment.system.name != "postgres",
         load_summary: summary::load(experiment, variants),
+        unit: experiment.workload.unit.clone(),
         columns: description.columns.clone(),
         field_figures: experiment.field_figures.clone(),
     }

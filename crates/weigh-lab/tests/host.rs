@@ -215,6 +215,38 @@ fn a_living_run_is_left_alone() {
 }
 
 #[test]
+fn a_run_cannot_be_opened_twice_and_keeps_what_it_kept() {
+    let stage = Stage::new();
+    let first = stage.open("twice");
+    let error = HostChanges::open_in(&stage.state(), "twice", stage.root(), None).unwrap_err();
+    assert_eq!(error.to_string(), format!("run `twice` is under way in process {}", std::process::id()));
+    let kept = first.run_dir().unwrap();
+    first.keep_directories().unwrap();
+    drop(first);
+    let second = stage.open("twice");
+    let dir = second.run_dir().unwrap();
+    assert_ne!(dir, kept);
+    assert_eq!(second.run_dir().unwrap(), dir);
+    drop(second);
+    assert!(kept.exists() && !dir.exists());
+}
+
+#[test]
+fn what_was_there_before_is_not_undone() {
+    let stage = Stage::new();
+    let changes = stage.open("before");
+    let dir = changes.run_dir().unwrap().join("theirs");
+    fs::create_dir(&dir).unwrap();
+    assert!(changes.make_dir(&dir, None).is_err());
+    changes.keep_directories().unwrap();
+    drop(changes);
+    assert!(dir.exists());
+    let outside = stage.dir.path().join("outside");
+    let changes = stage.open("before");
+    assert!(changes.make_dir(&outside, None).is_err() && !outside.exists());
+}
+
+#[test]
 fn a_panic_undoes_everything() {
     let stage = Stage::new();
     let outcome = std::panic::catch_unwind(|| {

@@ -41,9 +41,10 @@ fn show(client: &mut Client, name: &str) -> String {
 fn trial(system: &mut dyn System, slot: Slot, count: usize) -> BTreeMap<String, f64> {
     system.enter(slot).unwrap();
     let mut client = connect(system, slot);
+    let insert = client.prepare("INSERT INTO t (payload) VALUES ('y')").unwrap();
     let before = system.counters(slot).unwrap();
     for _ in 0..count {
-        client.execute("INSERT INTO t (payload) VALUES ('y')", &[]).unwrap();
+        client.execute(&insert, &[]).unwrap();
     }
     drop(client);
     system.drain(slot).unwrap();
@@ -108,6 +109,9 @@ fn session_settings_are_toggled_in_one_instance() {
     assert!(used["postgres.wal_bytes"] > 200.0 * 60.0, "{used:?}");
     assert!(used["server.cpu_us"] > 0.0 && used["disk.flushes"] > 0.0, "{used:?}");
     assert_eq!(system.frozen_cpu_s(slot(0)), 0.0, "nobody else is there");
+    let driver = system.enter(slot(1)).unwrap();
+    assert!(matches!(driver.connect(0).unwrap(), weigh_load::Connection::Socket(_)));
+    system.leave(slot(1)).unwrap();
     system.stop().unwrap();
 }
 
@@ -128,9 +132,10 @@ fn reload_settings_are_in_force_while_entered_and_gone_afterwards() {
             let mut client = connect(system.as_ref(), slot(index));
             assert_eq!(show(&mut client, "fsync"), variant.settings["fsync"].to_text(), "round {round}");
             assert_eq!(show(&mut client, "max_wal_size"), variant.settings["max_wal_size"].to_text());
+            drop(client);
             system.drain(slot(index)).unwrap();
             system.leave(slot(index)).unwrap();
-            assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+            assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
         }
     }
     let mut client = connect(system.as_ref(), slot(0));
@@ -252,6 +257,29 @@ fn wait_events_are_sampled_while_entered() {
     client.batch_execute("SELECT pg_sleep(0.3)").unwrap();
     let later = system.counters(slot(0)).unwrap();
     assert_eq!(later["postgres.wait.Timeout.PgSleep_samples"], slept);
+}
+
+#[test]
+fn a_server_that_dies_is_named_with_its_last_words() {
+    let stage = Stage::new();
+    let plan = plan(&experiment("[factors]\n\"settings.work_mem\" = [\"4MB\", \"8MB\"]\n")).unwrap();
+    let mut system = stage.build(&plan).unwrap();
+    system.start_epoch(0).unwrap();
+    system.enter(slot(0)).unwrap();
+    // The crash of one backend is the end of the server: nothing recovers between two trials.
+    let mut client = connect(system.as_ref(), slot(0));
+    let backend: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(backend), nix::sys::signal::Signal::SIGSEGV).unwrap();
+    let begin = Instant::now();
+    let error = loop {
+        match system.counters(slot(0)) {
+            Err(error) => break error,
+            Ok(_) => assert!(begin.elapsed() < Duration::from_secs(20)),
+        }
+    };
+    assert!(error.message.starts_with("the private server has ended"), "{error}");
+    assert!(error.log.iter().any(|line| line.contains("Segmentation fault")), "{:?}", error.log);
+    system.stop().unwrap();
 }
 
 #[test]
@@ -403,19 +431,22 @@ fn a_server_at_a_url_is_only_read_unless_allowed() {
     let theirs = Theirs::start();
     let stage = Stage::new();
     let factors = "[factors]\n\"settings.work_mem\" = [\"4MB\", \"8MB\"]\n";
-    let refused = |text: &str| stage.build(&plan(text).unwrap()).map(|_| ()).unwrap_err();
-
-    let error = refused(&theirs.experiment("", "INSERT INTO t (payload) VALUES ('z')", factors));
+    // The plan refuses what its text shows; the system does not rely on that.
+    let refused = |text: &str| {
+        let mut plan = plan(text).unwrap();
+        plan.experiment.system.allow_writes = false;
+        stage.build(&plan).map(|_| ()).unwrap_err()
+    };
+    let write = "INSERT INTO t (payload) VALUES ('z')";
+    let error = refused(&theirs.experiment("allow_writes = true", write, factors));
     assert_eq!(
         error.message,
         "operation `op` may write (`INSERT`), and the server at `system.url` may not be written to"
     );
     assert!(error.hints[0].contains("allow_writes = true"));
-
-    let text = theirs.experiment("", "SELECT 1", factors) + "[workload]\nsetup = [\"CREATE TABLE n ()\"]\n";
-    let text = text.replace("[[workload.operations]]\nname = \"op\"\nsql = \"SELECT 1\"\n", "")
-        + "[[workload.operations]]\nname = \"op\"\nsql = \"SELECT 1\"\n";
-    assert!(refused(&text).message.starts_with("the set-up statement `CREATE TABLE n ()` may write"));
+    let setup = "allow_writes = true\n[workload]\nsetup = [\"CREATE TABLE n ()\"]";
+    let error = refused(&theirs.experiment(setup, "SELECT 1", factors));
+    assert!(error.message.starts_with("the set-up statement `CREATE TABLE n ()` may write"), "{error}");
 
     let restart = theirs.experiment("", "SELECT 1", "[factors]\n\"settings.fsync\" = [\"on\", \"off\"]\n");
     match plan(&restart) {
@@ -431,17 +462,18 @@ fn a_server_at_a_url_is_only_read_unless_allowed() {
     assert_eq!(system.replication(), Replication::Round);
     let records = system.start_epoch(0).unwrap();
     assert_eq!(records[0].settings["default_transaction_read_only"], "on");
-    system.enter(slot(0)).unwrap();
+    let driver = system.enter(slot(0)).unwrap();
+    assert!(matches!(driver.connect(0).unwrap(), weigh_load::Connection::Socket(_)));
     assert!(system.counters(slot(0)).unwrap().contains_key("postgres.wal_bytes"));
     assert!(system.processes(slot(0)).is_empty());
     system.drain(slot(0)).unwrap();
     system.leave(slot(0)).unwrap();
 
-    let writes =
-        plan(&theirs.experiment("allow_writes = true", "INSERT INTO t (payload) VALUES ('z')", factors));
+    let writes = plan(&theirs.experiment("allow_writes = true", write, factors));
     let mut system = stage.build(&writes.unwrap()).unwrap();
     assert!(!system.start_epoch(0).unwrap()[0].settings.contains_key("default_transaction_read_only"));
-    system.enter(slot(1)).unwrap();
+    let driver = system.enter(slot(1)).unwrap();
+    assert!(matches!(driver.connect(0).unwrap(), weigh_load::Connection::Socket(_)));
 }
 
 #[test]

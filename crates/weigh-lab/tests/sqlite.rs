@@ -67,7 +67,8 @@ fn the_debt_of_a_log_is_left_to_the_drain() {
     let plan = plan(&experiment("[factors]\n\"settings.journal_mode\" = [\"wal\", \"delete\"]\n")).unwrap();
     let mut system = stage.build(&plan).unwrap();
     system.start_epoch(0).unwrap();
-    system.enter(slot(0)).unwrap();
+    let driver = system.enter(slot(0)).unwrap();
+    assert!(matches!(driver.connect(0).unwrap(), weigh_load::Connection::Inline(_)));
     let before = system.counters(slot(0)).unwrap();
     inserts(&stage, slot(0), 100);
     let log = database(&stage, slot(0)).with_file_name("db-wal");
@@ -91,10 +92,11 @@ fn page_size_is_set_before_the_first_table() {
 
 #[test]
 fn bad_values_and_impossible_combinations_are_refused() {
-    let stage = Stage::new();
     let refused = |rest: &str| match plan(&experiment(rest)) {
         Err(message) => message,
-        Ok(plan) => stage.build(&plan).and_then(|mut system| system.start_epoch(0)).unwrap_err().message,
+        Ok(plan) => {
+            Stage::new().build(&plan).and_then(|mut system| system.start_epoch(0)).unwrap_err().message
+        }
     };
     let message = refused("[factors]\n\"settings.synchronous\" = [\"full\", \"often\"]\n");
     assert!(message.contains("`synchronous` cannot be `often`"), "{message}");
@@ -105,6 +107,6 @@ fn bad_values_and_impossible_combinations_are_refused() {
     assert!(message.contains("no_such"), "{message}");
     let text = experiment("[settings]\nlocking_mode = \"exclusive\"\n[factors]\n\"settings.synchronous\" = [\"full\", \"off\"]\n")
         .replace("clients = 1", "clients = 2");
-    let error = stage.build(&plan(&text).unwrap()).map(|_| ()).unwrap_err();
+    let error = Stage::new().build(&plan(&text).unwrap()).map(|_| ()).unwrap_err();
     assert_eq!(error.message, "variant `full`: `locking_mode = exclusive` admits one client only");
 }

@@ -10,32 +10,32 @@ use weigh_lab::systems::{self, BuildContext, System, SystemError};
 use weigh_results::model::Slot;
 
 /// A slot of a variant.
-pub fn slot(variant: usize) -> Slot {
+pub(crate) fn slot(variant: usize) -> Slot {
     Slot { variant, copy: 0 }
 }
 
 /// The plan of an experiment.
-pub fn plan(text: &str) -> Result<ResolvedPlan, String> {
+pub(crate) fn plan(text: &str) -> Result<ResolvedPlan, String> {
     let experiment = experiment::parse("test.toml", text).map_err(|errors| errors.to_string())?;
     let description = systems::describe(&experiment.system).map_err(|error| error.to_string())?;
     resolve(&experiment, &description, ResolveOptions::new(1)).map_err(|errors| errors.to_string())
 }
 
 /// A run's directory and registry; everything is undone when it is dropped.
-pub struct Stage {
-    pub changes: Arc<HostChanges>,
-    pub cancel: Cancel,
-    pub steps: Mutex<Vec<String>>,
+pub(crate) struct Stage {
+    pub(crate) changes: Arc<HostChanges>,
+    pub(crate) cancel: Cancel,
+    pub(crate) steps: Mutex<Vec<String>>,
     dir: tempfile::TempDir,
 }
 
 impl Stage {
-    pub fn new() -> Stage {
+    pub(crate) fn new() -> Stage {
         Stage::below(Path::new("/var/tmp"))
     }
 
     /// With its work root below `parent`, which every user may enter.
-    pub fn below(parent: &Path) -> Stage {
+    pub(crate) fn below(parent: &Path) -> Stage {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir_in(parent).unwrap();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -45,12 +45,12 @@ impl Stage {
     }
 
     /// Where the work root and the state directory are.
-    pub fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
     /// Prepares a system.
-    pub fn build(&self, plan: &ResolvedPlan) -> Result<Box<dyn System>, SystemError> {
+    pub(crate) fn build(&self, plan: &ResolvedPlan) -> Result<Box<dyn System>, SystemError> {
         let mut progress = |text: String| self.steps.lock().unwrap().push(text);
         let context = BuildContext {
             changes: Arc::clone(&self.changes),

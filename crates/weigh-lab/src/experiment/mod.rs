@@ -15,6 +15,7 @@ mod level;
 mod model;
 mod origin;
 mod read;
+mod secret;
 mod shipped;
 mod sql;
 mod vars;
@@ -34,4 +35,5 @@ pub use model::{
 pub(crate) use origin::Half;
 pub use origin::Origin;
 pub use read::parse;
+pub use secret::without_password;
 pub use shipped::{Shipped, shipped};

@@ -74,6 +74,8 @@ pub struct WorkloadSection {
     pub setup: Vec<String>,
     /// Variables: `{name}` in statements and in generator fields stands for their value.
     pub vars: BTreeMap<String, Level>,
+    /// What one item of an operation is called (`row`), where operations count for several; `None`: an operation.
+    pub unit: Option<String>,
     /// Weighted operations.
     pub operations: Vec<OperationSection>,
 }

@@ -149,6 +149,9 @@ impl Page {
             self.section("workload");
             self.texts("setup", &workload.setup);
         }
+        if let Some(unit) = &workload.unit {
+            self.text("unit", unit);
+        }
         self.levels("workload.vars", &workload.vars);
         workload.operations.iter().for_each(|operation| self.operation(operation));
     }

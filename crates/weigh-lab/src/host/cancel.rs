@@ -8,12 +8,16 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::HostError;
+
+/// Between two looks at the flag on behalf of work that cannot look itself.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Whether the run was told to stop. Clones share the flag.
 #[derive(Clone, Debug)]
@@ -112,6 +116,25 @@ impl Cancel {
         }
         self.is_cancelled()
     }
+
+    /// Does `work`, which cannot look at the flag itself; once the run is told to stop, `interrupt` is
+    /// called from another thread, several times a second, until the work has ended.
+    pub fn during<T>(&self, work: impl FnOnce() -> T, interrupt: impl Fn() + Send) -> T {
+        let (done, waiting) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // Ends at once when `done` is dropped, also by a panic.
+                while waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                    if self.is_cancelled() {
+                        interrupt();
+                    }
+                }
+            });
+            let outcome = work();
+            drop(done);
+            outcome
+        })
+    }
 }
 
 #[cfg(test)]
@@ -139,5 +162,20 @@ mod tests {
         assert!(begin.elapsed() < Duration::from_secs(30));
         thread.join().unwrap();
         assert!(cancel.sleep(Duration::from_secs(60)), "stays cancelled");
+    }
+
+    #[test]
+    fn work_that_cannot_look_is_interrupted() {
+        let cancel = Cancel::new().unwrap();
+        let stop = AtomicBool::new(false);
+        assert_eq!(cancel.during(|| 7, || stop.store(true, Ordering::SeqCst)), 7);
+        assert!(!stop.load(Ordering::SeqCst));
+        cancel.trigger();
+        let work = || {
+            while !stop.load(Ordering::SeqCst) {
+                std::thread::yield_now()
+            }
+        };
+        cancel.during(work, || stop.store(true, Ordering::SeqCst));
     }
 }

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::guard::Guard;
-use super::journal::{Journal, state_dir};
+use super::guard::{Guard, clear};
+use super::journal::{self, Journal, live_root, state_dir};
 use super::sys::User;
 use super::undo::Undo;
 use super::{HostError, WorkRoot, cgroup};
@@ -27,6 +27,7 @@ pub struct UndoId(pub u64);
 pub struct HostChanges {
     run_id: String,
     work_root: WorkRoot,
+    run_dir: OnceLock<PathBuf>,
     inner: Mutex<Inner>,
 }
 
@@ -64,6 +65,7 @@ impl HostChanges {
         work_root: WorkRoot,
         guard_program: Option<PathBuf>,
     ) -> Result<Arc<HostChanges>, HostError> {
+        settle_earlier(state, run_id)?;
         let journal = Journal::create(state, run_id)?;
         let guard = match guard_program {
             None => None,
@@ -76,7 +78,8 @@ impl HostChanges {
             },
         };
         let inner = Inner { journal, undos: BTreeMap::new(), next: 0, keep: false, guard, finished: false };
-        Ok(Arc::new(HostChanges { run_id: run_id.to_owned(), work_root, inner: Mutex::new(inner) }))
+        let (run_id, run_dir) = (run_id.to_owned(), OnceLock::new());
+        Ok(Arc::new(HostChanges { run_id, work_root, run_dir, inner: Mutex::new(inner) }))
     }
 
     /// The run this belongs to.
@@ -197,16 +200,22 @@ impl HostChanges {
         Ok(id)
     }
 
-    /// Makes this run's own directory below the work root, if it is not there yet.
+    /// This run's own directory below the work root, made when first asked for. A directory that an
+    /// earlier part of the same run has kept is left alone; the name then gets a number.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn run_dir(&self) -> Result<PathBuf, HostError> {
-        let path = self.work_root.path().join(&self.run_id);
-        if !path.exists() {
-            self.make_dir(&path, None)?;
+        if let Some(path) = self.run_dir.get() {
+            return Ok(path.clone());
         }
-        Ok(path)
+        let plain = self.work_root.path().join(&self.run_id);
+        let numbered = (2..).map(|number| self.work_root.path().join(format!("{}.{number}", self.run_id)));
+        let Some(path) = std::iter::once(plain).chain(numbered).find(|path| !path.exists()) else {
+            return Err(HostError::NotOurs { path: self.work_root.path().to_owned() });
+        };
+        self.make_dir(&path, None)?;
+        Ok(self.run_dir.get_or_init(|| path).clone())
     }
 
     /// Makes a cgroup for an instance, registered first; `None` where that is not possible.
@@ -243,6 +252,16 @@ impl HostChanges {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // A panic in another thread must not stop the undo.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A run that is resumed may have left something; one that still runs cannot be opened again.
+fn settle_earlier(state: &Path, run_id: &str) -> Result<(), HostError> {
+    let live = live_root(state).join(run_id);
+    clear(&live)?;
+    match journal::read(&live) {
+        Ok(Some(pending)) => Err(HostError::Running { run_id: run_id.to_owned(), pid: pending.owner.pid }),
+        _ => Ok(()),
     }
 }
 

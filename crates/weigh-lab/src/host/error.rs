@@ -42,6 +42,14 @@ pub enum HostError {
         /// Its last lines.
         log: Vec<String>,
     },
+    /// The same run is being made by another process.
+    #[error("run `{run_id}` is under way in process {pid}")]
+    Running {
+        /// The run.
+        run_id: String,
+        /// Its owner.
+        pid: i32,
+    },
     /// Processes did not go away.
     #[error("{count} processes of `{}` did not end within {seconds} s", what.display())]
     Alive {

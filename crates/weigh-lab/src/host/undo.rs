@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::{HostError, cgroup, process, sys, work};
+use super::{HostError, cgroup, marked, process, sys, work};
 
 /// How long an instance may take to end by itself after a polite signal.
 const POLITE: Duration = Duration::from_secs(4);
@@ -40,6 +40,11 @@ pub enum Undo {
         polite_signal: Option<i32>,
         /// The boot in which all this is true.
         boot_id: String,
+    },
+    /// Ends every process with a run's mark in its environment ([`MARK`](super::MARK)).
+    StopMarked {
+        /// The run.
+        run_id: String,
     },
     /// Removes a directory and everything in it.
     RemoveDir {
@@ -95,6 +100,7 @@ impl Undo {
                 let instance = Instance { root: *root, dir, program, cgroup: cgroup.as_deref() };
                 instance.stop(polite_signal.and_then(|number| Signal::try_from(number).ok()))
             }
+            Undo::StopMarked { run_id } => marked::stop(run_id),
             Undo::RemoveDir { path } => remove_dir(path),
             Undo::RemoveCgroup { path } => cgroup::remove(path),
             Undo::RemoveSharedMemory { path, inode } => remove_shared_memory(path, *inode),

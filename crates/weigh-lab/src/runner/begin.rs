@@ -14,7 +14,8 @@ use super::sequence::{self, RunContext};
 use super::server::ServerSubject;
 use super::subject::Subject;
 use crate::events::{LabEvent, Progress};
-use crate::host::{Cancel, HostChanges};
+use crate::experiment::without_password;
+use crate::host::{Cancel, HostChanges, Undo};
 use crate::plan::ResolvedPlan;
 use crate::systems::{self, BuildContext, SystemError};
 
@@ -65,13 +66,16 @@ pub fn header(
     work_dir: &Path,
     now: SystemTime,
 ) -> RunHeader {
+    // A stored run is shown to colleagues: it holds no password.
+    let mut experiment = plan.experiment.clone();
+    experiment.system.url = experiment.system.url.as_deref().map(without_password);
     RunHeader {
         format: FORMAT_VERSION,
         weigh_version: env!("CARGO_PKG_VERSION").to_owned(),
         run_id: run_id.to_owned(),
         started_at: humantime::format_rfc3339_seconds(now).to_string(),
-        command_line,
-        experiment_toml: plan.experiment.to_toml(),
+        command_line: command_line.iter().map(|word| without_password(word)).collect(),
+        experiment_toml: experiment.to_toml(),
         plan: plan.plan.clone(),
         host: host_summary(&HostFacts::read(work_dir)),
     }
@@ -123,6 +127,9 @@ fn build(
         .run_dir()
         .map_err(|error| SystemError::new("cannot make the run's directory").caused_by(error))?;
     if plan.plan.system == "commands" {
+        changes
+            .register(Undo::StopMarked { run_id: run_id.to_owned() })
+            .map_err(|error| SystemError::new("cannot register the commands' processes").caused_by(error))?;
         return Ok(Box::new(CommandSubject::new(plan, &directory, run_id, cancel.clone())?));
     }
     let mut progress = |text: String| {

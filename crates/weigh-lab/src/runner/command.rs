@@ -22,7 +22,7 @@ use weigh_results::model::{InstanceRecord, Replication, Trial, Window, histogram
 use super::interference::HostWatch;
 use super::subject::{Subject, TrialRequest};
 use super::wait::{self, Usage};
-use crate::host::Cancel;
+use crate::host::{Cancel, MARK};
 use crate::plan::{ResolvedCommand, ResolvedPlan};
 use crate::systems::SystemError;
 
@@ -109,7 +109,7 @@ impl CommandSubject {
         })?;
         command
             .current_dir(of.directory.as_ref().unwrap_or(&self.directory))
-            .env("WEIGH_RUN", &self.marker)
+            .env(MARK, &self.marker)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(errors)
@@ -328,9 +328,20 @@ impl Tally {
         trial.measured = window;
         trial.errors = self.failures;
         trial.gauges.insert("command.peak_memory_bytes".to_owned(), self.peak_bytes);
+        if let Some(floor) = own_peak_bytes() {
+            trial.gauges.insert("command.peak_memory_floor_bytes".to_owned(), floor);
+        }
         let text = histogram::encode(&self.latency)
             .map_err(|error| SystemError::new("cannot store latencies".to_owned()).caused_by(error))?;
         trial.latency = Some(text);
         Ok(())
     }
+}
+
+/// Our own peak memory. Between fork and exec a child is our image, and the kernel counts that towards the
+/// child's peak: nothing below it can be told apart.
+fn own_peak_bytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok().map(|kib| kib * 1024.0)
 }

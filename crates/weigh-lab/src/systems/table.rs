@@ -20,11 +20,14 @@ pub struct BuildContext<'a> {
     pub progress: &'a mut dyn FnMut(String),
 }
 
+type Describe = fn(&SystemSection) -> Result<SystemDescription, SystemError>;
+type Build = fn(&ResolvedPlan, BuildContext<'_>) -> Result<Box<dyn System>, SystemError>;
+
 /// One line of the table.
 struct Entry {
     name: &'static str,
-    describe: fn(&SystemSection) -> Result<SystemDescription, SystemError>,
-    build: fn(&ResolvedPlan, BuildContext<'_>) -> Result<Box<dyn System>, SystemError>,
+    describe: Describe,
+    build: Build,
 }
 
 /// Every system under the load engine. `commands` is not one: it needs no server and no driver.

@@ -60,11 +60,16 @@ pub(crate) fn because(run: &Run, rounds: &Rounds<'_>) -> Vec<Because> {
     kept
 }
 
-/// Parts of a sum that is shown already, and the client's own cost, explain nothing on their own.
+/// Parts of a sum that is shown already, the client's own cost, and what a device did with the
+/// requests (times overlap, merges and discards are its own affair) and sampled waits explain nothing on their own.
 fn explains(counter: &str) -> bool {
-    const PARTS: [&str; 4] = ["cpu_user_us", "cpu_system_us", "read_chars_bytes", "write_chars_bytes"];
+    const PARTS: [&str; 5] =
+        ["cpu_user_us", "cpu_system_us", "read_chars_bytes", "write_chars_bytes", "dirtied_bytes"];
     let (room, name) = counter.split_once('.').unwrap_or(("", counter));
-    !["client", "host"].contains(&room) && !PARTS.contains(&name)
+    let of_the_device =
+        room == "disk" && (name.ends_with("_us") || name.contains("discard") || name.starts_with("merged"));
+    let sampled = name.starts_with("wait.");
+    !["client", "host"].contains(&room) && !PARTS.contains(&name) && !of_the_device && !sampled
 }
 
 /// Differences too small per operation to explain anything, by unit: a count below one in a hundred

@@ -6,7 +6,7 @@ use weigh_stats::huber::LogRatios;
 use weigh_stats::verdict::{self, Decision};
 
 use super::judge::{self, interval};
-use super::rounds::Rounds;
+use super::rounds::{Rounds, whole_bins};
 use crate::model::{Metric, Run, Slot, Trial};
 
 /// The two copies of the baseline against each other, by one decision metric.
@@ -126,8 +126,8 @@ fn predecessor<'a>(rounds: &Rounds<'a>, index: usize, here: &Trial) -> Option<&'
 
 /// ln of operations in the second half of the measured window over the first, by trial.
 fn half_ratio(trial: &Trial) -> Option<f64> {
-    let from = (trial.settle_s * 10.0).ceil() as usize;
-    let until = ((trial.settle_s + trial.measured.seconds) * 10.0 + 1e-6).floor() as usize;
+    let from = whole_bins(trial.settle_s + 0.0999);
+    let until = whole_bins(trial.settle_s + trial.measured.seconds);
     let bins = trial.bins_100ms.get(from..until.min(trial.bins_100ms.len()))?;
     let half = bins.len() / 2;
     if half < 2 {

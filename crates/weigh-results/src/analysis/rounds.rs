@@ -300,6 +300,12 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 })
 }
 
+/// Whole 100-ms bins in that many seconds, a microsecond short of a bin counting as one.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a week is six million bins")]
+pub(crate) fn whole_bins(seconds: f64) -> usize {
+    (seconds * 10.0 + 1e-5).max(0.0) as usize
+}
+
 /// Fits the warm-up over every switch of the current sequence: what should be discarded, if the
 /// trials carry throughput over time. Blind to which variant ran.
 pub fn warm_up_fit(run: &Run) -> Option<WarmupFit> {
@@ -309,12 +315,11 @@ pub fn warm_up_fit(run: &Run) -> Option<WarmupFit> {
         .iter()
         .filter(|trial| trial.sequence == sequence && trial.bins_100ms.len() >= 6)
         .map(|trial| {
-            let whole = ((trial.settle_s + trial.measured.seconds) * 10.0 + 1e-6).floor();
             #[expect(clippy::cast_precision_loss, reason = "operations per 100 ms are far below 2^52")]
             trial
                 .bins_100ms
                 .iter()
-                .take(whole as usize)
+                .take(whole_bins(trial.settle_s + trial.measured.seconds))
                 .collect::<Vec<_>>()
                 .chunks_exact(2)
                 .map(|pair| (*pair[0] + *pair[1]) as f64)

@@ -1,5 +1,7 @@
 //! Analyses of synthetic runs with a known truth.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
@@ -78,6 +80,7 @@ impl Synthetic {
             settle_s: 0.2,
             drain: true,
             load_summary: String::new(),
+            unit: None,
             in_process: false,
             columns: Vec::new(),
             field_figures: BTreeMap::new(),

@@ -31,6 +31,9 @@ pub struct Plan {
     pub drain: bool,
     /// One line about the load for the report's head (`1-row INSERT · 4 clients`).
     pub load_summary: String,
+    /// What `ops` of a window count, where operations count for several items (`row`); `None`: operations.
+    #[serde(default)]
+    pub unit: Option<String>,
     /// The system runs inside the client's own threads (SQLite, commands): a busy client is no doubt.
     #[serde(default)]
     pub in_process: bool,

@@ -4,13 +4,18 @@ use super::units::Unit;
 use crate::model::Plan;
 
 /// Words for keys whose own words are not clear.
-const WORDS: [(&str, &str); 29] = [
+const WORDS: [(&str, &str); 52] = [
     ("server.cpu_us", "server CPU"),
     ("server.wait_us", "server waiting for a CPU"),
     ("server.minor_faults", "minor page faults"),
     ("server.major_faults", "major page faults"),
     ("server.voluntary_switches", "voluntary context switches"),
     ("server.involuntary_switches", "involuntary context switches"),
+    ("server.dirtied_bytes", "pages dirtied"),
+    ("server.cpu_user_us", "server user CPU"),
+    ("server.cpu_system_us", "server system CPU"),
+    ("server.read_chars_bytes", "read by calls"),
+    ("server.write_chars_bytes", "written by calls"),
     ("server.read_bytes", "read from storage"),
     ("server.write_bytes", "written to storage"),
     ("server.read_calls", "read calls"),
@@ -28,18 +33,40 @@ const WORDS: [(&str, &str); 29] = [
     ("disk.writes", "disk writes"),
     ("disk.flushes", "disk flushes"),
     ("disk.discards", "disk discards"),
+    ("disk.discard_bytes", "discarded on the disk"),
+    ("disk.merged_reads", "merged disk reads"),
+    ("disk.merged_writes", "merged disk writes"),
+    ("disk.read_us", "time in disk reads"),
+    ("disk.write_us", "time in disk writes"),
+    ("disk.flush_us", "time in disk flushes"),
+    ("disk.io_us", "time the disk was busy"),
+    ("disk.queue_us", "time in the disk's queue"),
     ("postgres.wal_bytes", "WAL"),
     ("postgres.wal_records", "WAL records"),
     ("postgres.wal_full_page_images", "full-page images"),
     ("postgres.wal_writes", "WAL writes"),
     ("postgres.wal_syncs", "WAL syncs"),
+    ("postgres.wal_write_us", "time in WAL writes"),
+    ("postgres.wal_sync_us", "time in WAL syncs"),
+    ("postgres.wal_buffers_full", "WAL buffers full"),
     ("postgres.commits", "commits"),
+    ("postgres.block_read_us", "time in block reads"),
+    ("postgres.checkpoint_sync_us", "time in checkpoint syncs"),
+    ("postgres.checkpoint_write_us", "time in checkpoint writes"),
+    ("postgres.checkpoint_buffers", "buffers written by checkpoints"),
+    ("postgres.background_buffers", "buffers written by the background writer"),
+    ("postgres.backend_buffers", "buffers written by backends"),
+    ("postgres.temp_bytes", "temporary files"),
 ];
 
 /// What a counter counts, in words, without its unit.
 pub(crate) fn words(plan: &Plan, key: &str) -> String {
     if let Some((_, words)) = WORDS.iter().find(|(known, _)| *known == key) {
         return (*words).to_owned();
+    }
+    // `postgres.wait.LWLock.WALWrite_samples`: how often a backend was seen waiting for it.
+    if let Some((_, event)) = key.split_once(".wait.") {
+        return format!("seen waiting for {}", event.trim_end_matches("_samples").replacen('.', "/", 1));
     }
     if let Some(column) = plan.columns.iter().find(|column| column.counter == key) {
         return column.heading.clone();
@@ -70,6 +97,7 @@ mod tests {
         .unwrap();
         assert_eq!(words(&plan, "server.cpu_us"), "server CPU");
         assert_eq!(words(&plan, "some.odd_syncs"), "syncs");
+        assert_eq!(words(&plan, "postgres.wait.LWLock.WALWrite_samples"), "seen waiting for LWLock/WALWrite");
         assert_eq!(words(&plan, "sqlite.page_cache_spill_bytes"), "page cache spill");
         assert_eq!(Unit::of_counter("sqlite.page_cache_spill_bytes"), Unit::Bytes);
     }

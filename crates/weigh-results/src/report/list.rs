@@ -32,7 +32,12 @@ pub fn render(runs: &[RunSummary], style: &Style) -> String {
             Some(4),
             cells(&|run| run.elapsed_s.map_or_else(|| "–".into(), units::elapsed)),
         ),
-        column("question", true, Some(3), cells(&|run| cut(&run.question, 48))),
+        column(
+            "question",
+            true,
+            Some(3),
+            cells(&|run| cut(&run.question, style.width.saturating_sub(74).max(20))),
+        ),
         column("variants", true, Some(2), cells(&|run| cut(&run.variants.join(", "), 36))),
     ];
     Table { columns }.render(style).0

@@ -87,7 +87,12 @@ fn metric_column(
         .collect();
     let known = analysis.variants.iter().any(|summary| summary.medians.contains_key(&metric));
     let priority = if decides { None } else { priority };
-    known.then(|| TableColumn { heading: words::heading(metric).into(), cells, left: false, priority })
+    known.then(|| TableColumn {
+        heading: words::heading_in(&run.header.plan, metric),
+        cells,
+        left: false,
+        priority,
+    })
 }
 
 /// The ratio against the baseline, inked only once it is decided.
@@ -132,11 +137,20 @@ fn cost_columns(run: &Run, analysis: &Analysis) -> Vec<TableColumn> {
             continue;
         }
         let unit = Unit::of_counter(counter);
-        let show =
-            |value: &Option<f64>| Cell::new(value.map_or_else(|| "–".into(), |value| unit.show(value)));
-        let heading = if commands { heading.to_owned() } else { format!("{heading}/op") };
+        let show = |(value, summary): (&Option<f64>, &VariantSummary)| {
+            let Some(value) = value else { return Cell::new("–") };
+            // A child is our own image until it becomes its program: below that nothing is known.
+            let floor = summary.gauges.get("command.peak_memory_floor_bytes").copied().unwrap_or(0.0);
+            let at_floor = counter == "command.peak_memory_bytes" && *value <= 1.05 * floor;
+            Cell::new(format!("{}{}", if at_floor { "≤ " } else { "" }, unit.show(*value)))
+        };
+        let heading = match &plan.unit {
+            _ if commands => heading.to_owned(),
+            Some(item) => format!("{heading}/{item}"),
+            None => format!("{heading}/op"),
+        };
         let priority = 75_u8.saturating_sub(u8::try_from(place).unwrap_or(u8::MAX).saturating_mul(3));
-        let cells = values.iter().map(show).collect();
+        let cells = values.iter().zip(&analysis.variants).map(show).collect();
         columns.push(TableColumn { heading, cells, left: false, priority: Some(priority.max(20)) });
     }
     columns

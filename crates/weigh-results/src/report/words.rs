@@ -12,6 +12,15 @@ use crate::model::{Direction, Metric, Plan, Run};
 /// Reasons told per variant; the rest are counted.
 const REASONS: usize = 4;
 
+/// A metric as a heading of a plan's table: `rows/s`, where operations count for several rows.
+pub fn heading_in(plan: &Plan, metric: Metric) -> String {
+    match (&plan.unit, metric) {
+        (Some(unit), Metric::Throughput) => format!("{unit}s/s"),
+        (Some(unit), Metric::CpuPerOp) => format!("cpu/{unit}"),
+        _ => heading(metric).to_owned(),
+    }
+}
+
 /// A metric as a heading.
 pub fn heading(metric: Metric) -> &'static str {
     match metric {
@@ -233,7 +242,11 @@ pub fn because(run: &Run, analysis: &Analysis, variant: usize) -> Option<String>
     let told: Vec<String> = reasons.iter().take(REASONS).map(|because| reason(plan, because)).collect();
     let more = reasons.len().saturating_sub(REASONS);
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let per = if plan.system == "commands" { "per execution" } else { "per operation" };
+    let per = match &plan.unit {
+        Some(unit) => format!("per {unit}"),
+        None if plan.system == "commands" => "per execution".to_owned(),
+        None => "per operation".to_owned(),
+    };
     Some(format!("{}, {per}: {}{rest}.", quoted(plan, variant), told.join("; ")))
 }
 

@@ -2,6 +2,10 @@
 //!
 //! Each returns its exit code or a [`Failure`]; none of them exits or prints an error itself.
 
+#[expect(
+    clippy::module_inception,
+    reason = "a file is called after its subcommand, and this one is `commands`"
+)]
 pub(crate) mod commands;
 pub(crate) mod compare;
 pub(crate) mod completions;

@@ -199,7 +199,7 @@ impl Builder<'_> {
                 self.reader.error("--param", what, "`-- parameters: [{ kind = … }]` in each SQL file");
             }
         }
-        WorkloadSection { setup, vars: BTreeMap::new(), operations }
+        WorkloadSection { setup, operations, ..WorkloadSection::default() }
     }
 
     /// One `--set name=…`.

@@ -28,7 +28,7 @@ const ROOT_KEYS: [&str; 11] = [
 const JUDGE_KEYS: [&str; 7] = ["baseline", "metric", "metrics", "difference", "goal", "budget", "drain"];
 const LOAD_KEYS: [&str; 5] = ["clients", "threads", "pipeline", "trial", "settle"];
 const SYSTEM_KEYS: [&str; 4] = ["name", "url", "allow_writes", "bin_dir"];
-const WORKLOAD_KEYS: [&str; 3] = ["setup", "vars", "operations"];
+const WORKLOAD_KEYS: [&str; 4] = ["setup", "vars", "unit", "operations"];
 const OPERATION_KEYS: [&str; 7] = ["name", "weight", "sql", "parameters", "repeat", "rows", "items"];
 const COMMANDS_KEYS: [&str; 7] =
     ["shell", "directory", "setup", "cleanup", "warmup", "ignore_failure", "command"];
@@ -202,10 +202,11 @@ impl<'r> Parts<'r> {
                 }
             }
         }
+        let unit = self.reader.text(&section, "unit");
         let tables = self.tables(&section, "operations");
         let operations =
             tables.into_iter().enumerate().map(|(index, (path, table))| self.operation(index, &path, table));
-        WorkloadSection { setup, vars, operations: operations.collect() }
+        WorkloadSection { setup, vars, unit, operations: operations.collect() }
     }
 
     fn operation<'t>(&mut self, index: usize, path: &str, table: &'t DeTable<'t>) -> OperationSection {

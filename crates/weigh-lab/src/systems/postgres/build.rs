@@ -39,7 +39,7 @@ fn prepare(plan: &ResolvedPlan, design: Design, context: BuildContext<'_>) -> Re
     let clients_max = design.clients_max;
     let shop = Shop { programs, changes: Arc::clone(&changes), user, cancel, clients_max };
     progress(format!("making a postgres {} cluster", shop.programs.version));
-    let cluster = cluster::init(&shop, &work_dir)?;
+    let (cluster, undo) = cluster::init(&shop, &work_dir)?;
     judge_all(&shop, &cluster, plan, &design)?;
     let mut templates = Vec::new();
     for (number, setup) in design.setups.iter().enumerate() {
@@ -48,6 +48,7 @@ fn prepare(plan: &ResolvedPlan, design: Design, context: BuildContext<'_>) -> Re
         }
         templates.push(cluster::prepare(&shop, &work_dir, &cluster, number, setup, &design.common)?);
     }
+    changes.undo(undo)?;
     Private::new(shop, plan, design, &work_dir, templates)
 }
 

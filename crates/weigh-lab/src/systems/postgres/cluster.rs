@@ -7,7 +7,6 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use postgres::{Client, NoTls};
@@ -15,19 +14,19 @@ use postgres::{Client, NoTls};
 use super::client;
 use super::conf::{self, Settings};
 use super::instance::{Home, Instance, Shop, fatal_message};
-use crate::host::{Cancel, HostError, run_tool};
+use crate::host::{Cancel, HostError, UndoId, run_tool};
 use crate::systems::SystemError;
 
 /// The last checkpoint of a big set-up writes everything.
 const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(600);
 
-/// Makes an empty cluster in `<work_dir>/c`.
+/// Makes an empty cluster in `<work_dir>/c`, to be copied and then undone.
 ///
 /// # Errors
 /// With `initdb`'s last lines.
-pub(super) fn init(shop: &Shop, work_dir: &Path) -> Result<PathBuf, SystemError> {
+pub(super) fn init(shop: &Shop, work_dir: &Path) -> Result<(PathBuf, UndoId), SystemError> {
     let dir = work_dir.join("c");
-    shop.make_dir(&dir)?;
+    let undo = shop.make_dir(&dir)?;
     let data = dir.join("data");
     let mut args = vec!["-D".into(), data.clone().into_os_string()];
     args.extend(["-U", client::USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N"].map(Into::into));
@@ -38,7 +37,7 @@ pub(super) fn init(shop: &Shop, work_dir: &Path) -> Result<PathBuf, SystemError>
         .open(&conf)
         .and_then(|mut file| writeln!(file, "\ninclude = '{}'", conf::FILE))
         .map_err(|error| SystemError::new(format!("cannot write `{}`", conf.display())).caused_by(error))?;
-    Ok(data)
+    Ok((data, undo))
 }
 
 /// Has the server itself judge settings, without starting it: `postgres -C`.
@@ -133,20 +132,11 @@ fn refuse_tablespaces(admin: &mut Client) -> Result<(), SystemError> {
 /// Runs a statement; the server is told to cancel it when the run is told to stop.
 fn run(admin: &mut Client, sql: &str, cancel: &Cancel) -> Result<(), postgres::Error> {
     let token = admin.cancel_token();
-    let (done, waiting) = channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // Ends as soon as `done` is dropped.
-            while waiting.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
-                if cancel.is_cancelled() {
-                    token.cancel_query(NoTls).ok();
-                }
-            }
-        });
-        let outcome = admin.batch_execute(sql);
-        drop(done);
-        outcome
-    })
+    let ask = || {
+        // Asked again until the statement has ended.
+        token.cancel_query(NoTls).ok();
+    };
+    cancel.during(|| admin.batch_execute(sql), ask)
 }
 
 fn shortened(statement: &str) -> String {

@@ -36,13 +36,21 @@ const BEYOND_THE_SESSION: [&str; 16] = [
     "vacuum_multixact_freeze_table_age",
 ];
 
-/// Settings `--describe-config` hides (developers' options) that people do weigh, with their contexts.
-const HIDDEN: [(&str, &str, &str); 6] = [
+/// Settings `--describe-config` hides (developers' options, extensions') that people do weigh, with their
+/// contexts.
+/// Those of extensions exist only once their library is preloaded, which takes a restart anyway.
+const HIDDEN: [(&str, &str, &str); 12] = [
+    ("auto_explain.log_analyze", "postmaster", "BOOLEAN"),
+    ("auto_explain.log_min_duration", "postmaster", "INTEGER"),
+    ("auto_explain.log_timing", "postmaster", "BOOLEAN"),
     ("debug_parallel_query", "user", "ENUM"),
     ("force_parallel_mode", "user", "ENUM"),
     ("ignore_checksum_failure", "superuser", "BOOLEAN"),
     ("jit_expressions", "user", "BOOLEAN"),
     ("jit_tuple_deforming", "user", "BOOLEAN"),
+    ("pg_stat_statements.max", "postmaster", "INTEGER"),
+    ("pg_stat_statements.track", "postmaster", "ENUM"),
+    ("pg_stat_statements.track_planning", "postmaster", "BOOLEAN"),
     ("wal_consistency_checking", "superuser", "STRING"),
 ];
 

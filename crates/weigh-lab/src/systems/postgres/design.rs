@@ -57,30 +57,17 @@ pub(super) struct SlotDesign {
 impl Design {
     /// The layout for a plan.
     pub(super) fn new(plan: &ResolvedPlan, description: &SystemDescription) -> Design {
-        let asked: Vec<Settings> = plan
-            .variants
-            .iter()
-            .map(|variant| {
-                variant.settings.iter().map(|(name, level)| (name.clone(), level.to_text())).collect()
-            })
-            .collect();
+        let texts = plan.variants.iter().map(|variant| {
+            variant.settings.iter().map(|(name, level)| (name.clone(), level.to_text())).collect()
+        });
+        let asked: Vec<Settings> = texts.collect();
         let common = common(&asked);
         let differing: Vec<Settings> = asked.iter().map(|settings| without(settings, &common)).collect();
-        let mut setups: Vec<Vec<String>> = Vec::new();
-        let setup_of: Vec<usize> = plan
-            .variants
-            .iter()
-            .map(|variant| match setups.iter().position(|known| *known == variant.setup) {
-                Some(index) => index,
-                None => {
-                    setups.push(variant.setup.clone());
-                    setups.len() - 1
-                }
-            })
-            .collect();
-        let live = differing.iter().flat_map(BTreeMap::keys).all(|name| {
+        let (setups, setup_of) = distinct_setups(plan);
+        let is_live = |name: &String| {
             matches!(context(description, name), SettingContext::Session | SettingContext::Reload)
-        });
+        };
+        let in_place = setups.len() == 1 && differing.iter().flat_map(BTreeMap::keys).all(is_live);
         let mut design = Design {
             common,
             setups,
@@ -89,7 +76,6 @@ impl Design {
             reloads: false,
             clients_max: plan.variants.iter().map(|variant| variant.clients).max().unwrap_or(1),
         };
-        let in_place = live && design.setups.len() == 1;
         for slot in slots(plan) {
             let settings = &differing[slot.variant];
             design.place(slot, setup_of[slot.variant], settings, in_place, description);
@@ -134,6 +120,20 @@ impl Design {
     }
 }
 
+/// Every distinct set of set-up statements, and which of them each variant has.
+fn distinct_setups(plan: &ResolvedPlan) -> (Vec<Vec<String>>, Vec<usize>) {
+    let mut setups: Vec<Vec<String>> = Vec::new();
+    let mut setup_of = Vec::new();
+    for variant in &plan.variants {
+        let known = setups.iter().position(|known| *known == variant.setup);
+        setup_of.push(known.unwrap_or(setups.len()));
+        if known.is_none() {
+            setups.push(variant.setup.clone());
+        }
+    }
+    (setups, setup_of)
+}
+
 /// What is in all of them with the same value.
 fn common(asked: &[Settings]) -> Settings {
     let Some((first, others)) = asked.split_first() else { return Settings::new() };
@@ -158,4 +158,75 @@ fn context(description: &SystemDescription, name: &str) -> SettingContext {
         .iter()
         .find(|setting| setting.name == name)
         .map_or(SettingContext::Restart, |setting| setting.context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{ResolveOptions, resolve};
+    use crate::systems::description::{SettingFacts, SettingKind};
+
+    fn description() -> SystemDescription {
+        let setting =
+            |name: &str, context| SettingFacts { name: name.into(), context, kind: SettingKind::Text };
+        SystemDescription {
+            version: "15.18".to_owned(),
+            settings: vec![
+                setting("fsync", SettingContext::Reload),
+                setting("jit", SettingContext::Session),
+                setting("shared_buffers", SettingContext::Restart),
+                setting("work_mem", SettingContext::Session),
+            ],
+            columns: Vec::new(),
+        }
+    }
+
+    fn design(rest: &str) -> Design {
+        let text = format!(
+            "system = \"postgres\"\n[[workload.operations]]\nname = \"read\"\nsql = \"SELECT 1\"\n{rest}"
+        );
+        let experiment = crate::experiment::parse("test.toml", &text).unwrap();
+        let plan = resolve(&experiment, &description(), ResolveOptions::new(1)).unwrap();
+        Design::new(&plan, &description())
+    }
+
+    fn settings(pairs: &[(&str, &str)]) -> Settings {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn live_differences_are_toggled_in_place() {
+        let design = design(
+            "[settings]\nshared_buffers = \"64MB\"\n[factors]\n\"settings.fsync\" = [\"on\", \"off\"]\n\
+             \"settings.jit\" = [\"on\", \"off\"]\n",
+        );
+        assert!(design.is_in_place() && design.reloads);
+        assert_eq!(design.common, settings(&[("shared_buffers", "64MB")]));
+        assert_eq!(design.instances[0].settings, Settings::new());
+        assert_eq!(design.instances[0].slots.len(), 5);
+        let last = &design.slots[&Slot { variant: 3, copy: 0 }];
+        assert_eq!(last.reload, settings(&[("fsync", "off")]));
+        assert_eq!(last.session, settings(&[("jit", "off")]));
+        assert_eq!(last.asked, settings(&[("fsync", "off"), ("jit", "off"), ("shared_buffers", "64MB")]));
+    }
+
+    #[test]
+    fn a_restart_puts_everything_into_instances() {
+        let design = design(
+            "[factors]\n\"settings.shared_buffers\" = [\"64MB\", \"32MB\"]\n\"settings.jit\" = [\"on\", \"off\"]\n",
+        );
+        assert!(!design.is_in_place() && !design.reloads);
+        assert_eq!(design.instances.len(), 5);
+        assert_eq!(design.instances[3].settings, settings(&[("jit", "off"), ("shared_buffers", "32MB")]));
+        let copy = Slot { variant: 0, copy: 1 };
+        assert_eq!(design.instances[design.slots[&copy].instance].slots, [copy]);
+        assert!(design.slots.values().all(|slot| slot.session.is_empty() && slot.reload.is_empty()));
+    }
+
+    #[test]
+    fn only_clients_differ() {
+        let design = design("[factors]\n\"load.clients\" = [1, 90]\n");
+        assert!(design.is_in_place() && !design.reloads);
+        assert_eq!(design.clients_max, 90);
+    }
 }

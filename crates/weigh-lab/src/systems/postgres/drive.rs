@@ -13,7 +13,7 @@ use crate::plan::ResolvedVariant;
 use crate::systems::{SystemError, operations};
 
 /// Seen in `pg_stat_activity`; tells the load from our own connections.
-const APPLICATION: &str = "weigh load";
+pub(super) const APPLICATION: &str = "weigh load";
 
 /// The driver for a private server.
 ///

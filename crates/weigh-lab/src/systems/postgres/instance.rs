@@ -69,7 +69,7 @@ impl Home {
         shop.make_dir(&dir)?;
         let socket_dir = match fits(&dir.join("s")) {
             true => dir.join("s"),
-            false => short_dir(shop, name)?,
+            false => short_dir(name)?,
         };
         shop.make_dir(&socket_dir)?;
         Ok(Home { name: name.to_owned(), dir, socket_dir })
@@ -110,17 +110,14 @@ fn fits(socket_dir: &Path) -> bool {
 }
 
 /// A short directory for a socket, in a work root of its own below `/tmp`.
-fn short_dir(shop: &Shop, name: &str) -> Result<PathBuf, SystemError> {
+fn short_dir(name: &str) -> Result<PathBuf, SystemError> {
     let root = WorkRoot::open(Path::new("/tmp"))?;
-    let dir = root.path().join(format!("{}-{name}", std::process::id()));
-    if !fits(&dir) {
-        return Err(SystemError::new(format!("`{}` is too long for a socket", dir.display())));
-    }
-    // A name may be taken by another system of this process (tests).
-    match dir.exists() {
-        true => short_dir(shop, &format!("{name}x")),
-        false => Ok(dir),
-    }
+    let pid = std::process::id();
+    // Another system of this process may have the same instances.
+    let free = (0..1000).map(|n| root.path().join(format!("{pid}-{n}-{name}"))).find(|dir| !dir.exists());
+    free.filter(|dir| fits(dir)).ok_or_else(|| {
+        SystemError::new(format!("no short directory for a socket below `{}`", root.path().display()))
+    })
 }
 
 /// A running server.
@@ -134,10 +131,10 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// Copies `template` to a home and starts a server on it.
+    /// Puts a fresh copy of `template` into a home, with its configuration.
     ///
     /// # Errors
-    /// As [`Instance::start`], and when the copy fails.
+    /// When the copy fails.
     pub(super) fn copy_and_configure(
         shop: &Shop,
         home: &Home,

@@ -23,6 +23,7 @@ use crate::systems::{Counters, System, SystemError};
 /// Up to this size the bytes every variant started from are restored for every epoch.
 const FRESH_COPY_BYTES_MAX: u64 = 1 << 30;
 const SHUT_DOWN_LIMIT: Duration = Duration::from_secs(60);
+const LOG_LINES: usize = 12;
 /// How long the backends of clients that have disconnected may take to exit.
 const FAREWELL_LIMIT: Duration = Duration::from_secs(2);
 /// An instance frozen for longer may owe a timed checkpoint, which would fall into the trial.
@@ -170,6 +171,31 @@ impl Private {
         error
     }
 
+    /// An error because the server is gone says so, with the server's last words.
+    fn explained<T>(&mut self, slot: Slot, result: Result<T, SystemError>) -> Result<T, SystemError> {
+        result.map_err(|error| match self.running(slot) {
+            Ok(running) => running.explain(error),
+            Err(_) => error,
+        })
+    }
+
+    fn try_enter(&mut self, slot: Slot) -> Result<Box<dyn Driver>, SystemError> {
+        let design = self.slot_design(slot)?;
+        self.freeze_others(design.instance)?;
+        self.running(slot)?.thaw()?;
+        if self.design.reloads {
+            self.apply(&design, &design.reload).map_err(|error| self.name_variant(error, &[slot]))?;
+        }
+        let shop = self.shop.clone();
+        let running = self.running(slot)?;
+        let read = running.instance.read_back(&shop, &design.asked, &design.session);
+        running.entered = SystemTime::now();
+        running.sampler.resume();
+        let socket_dir = running.instance.home.socket_dir.clone();
+        read.map_err(|error| self.name_variant(error, &[slot]))?;
+        drive::private(&socket_dir, &design.session, &self.variants[slot.variant])
+    }
+
     fn freeze_others(&mut self, except: usize) -> Result<(), SystemError> {
         for (index, other) in self.running.iter_mut().enumerate() {
             if index != except && !other.instance.freezer.is_frozen() {
@@ -210,6 +236,38 @@ impl Running {
         Ok(())
     }
 
+    fn counters(&mut self, device: Option<&BlockDevice>) -> Result<Counters, SystemError> {
+        let mut counters = self.reader.read(&mut self.instance.admin)?;
+        counters.extend(self.sampler.counters());
+        let tree = self
+            .tree
+            .sample()
+            .map_err(|error| SystemError::new("cannot read the server's processes").caused_by(error))?;
+        counters.extend(tree.counters());
+        if let Some(device) = device {
+            let disk = DiskSample::read(device)
+                .map_err(|error| SystemError::new("cannot read the disk's counters").caused_by(error))?;
+            counters.extend(disk.counters());
+        }
+        Ok(counters)
+    }
+
+    fn drain(&mut self) -> Result<(), SystemError> {
+        self.see_clients_off()?;
+        self.checkpoint()?;
+        // With fsync off a checkpoint leaves everything in the page cache, for somebody else to pay.
+        sync_changed_since(&self.instance.home.data(), self.entered)?;
+        Ok(())
+    }
+
+    fn explain(&mut self, error: SystemError) -> SystemError {
+        let process = &mut self.instance.process;
+        // The connection breaks a moment before the process is gone.
+        let Ok(Some(status)) = process.wait(Duration::from_millis(500)) else { return error };
+        let log = process.log_tail(LOG_LINES);
+        SystemError::new(format!("the private server has ended ({status})")).with_log(log).caused_by(error)
+    }
+
     fn checkpoint(&mut self) -> Result<(), SystemError> {
         self.instance
             .admin
@@ -217,13 +275,13 @@ impl Running {
             .map_err(|error| client::failed("cannot checkpoint", &error))
     }
 
-    /// Waits until the backends of disconnected clients have exited and handed over their statistics.
+    /// Waits until the backends of the load's clients, which have disconnected, have exited and handed over
+    /// their statistics.
     fn see_clients_off(&mut self) -> Result<(), SystemError> {
-        let query = "SELECT count(*) FROM pg_stat_get_activity(NULL) \
-                     WHERE backend_type = 'client backend' AND application_name <> 'weigh'";
+        let query = "SELECT count(*) FROM pg_stat_get_activity(NULL) WHERE application_name = $1";
         let began = Instant::now();
         loop {
-            let row = self.instance.admin.query_one(query, &[]);
+            let row = self.instance.admin.query_one(query, &[&drive::APPLICATION]);
             let row = row.map_err(|error| client::failed("cannot look for clients", &error))?;
             if row.get::<_, i64>(0) == 0 || began.elapsed() > FAREWELL_LIMIT {
                 return Ok(());
@@ -268,38 +326,14 @@ impl System for Private {
     }
 
     fn enter(&mut self, slot: Slot) -> Result<Box<dyn Driver>, SystemError> {
-        let design = self.slot_design(slot)?;
-        self.freeze_others(design.instance)?;
-        self.running(slot)?.thaw()?;
-        if self.design.reloads {
-            self.apply(&design, &design.reload).map_err(|error| self.name_variant(error, &[slot]))?;
-        }
-        let shop = self.shop.clone();
-        let running = self.running(slot)?;
-        let read = running.instance.read_back(&shop, &design.asked, &design.session);
-        running.entered = SystemTime::now();
-        running.sampler.resume();
-        let socket_dir = running.instance.home.socket_dir.clone();
-        read.map_err(|error| self.name_variant(error, &[slot]))?;
-        drive::private(&socket_dir, &design.session, &self.variants[slot.variant])
+        let entered = self.try_enter(slot);
+        self.explained(slot, entered)
     }
 
     fn counters(&mut self, slot: Slot) -> Result<Counters, SystemError> {
         let device = self.device.clone();
-        let running = self.running(slot)?;
-        let mut counters = running.reader.read(&mut running.instance.admin)?;
-        counters.extend(running.sampler.counters());
-        let tree = running.tree.sample();
-        let tree =
-            tree.map_err(|error| SystemError::new("cannot read the server's processes").caused_by(error))?;
-        counters.extend(tree.counters());
-        if let Some(device) = device {
-            let disk = DiskSample::read(&device);
-            let disk =
-                disk.map_err(|error| SystemError::new("cannot read the disk's counters").caused_by(error))?;
-            counters.extend(disk.counters());
-        }
-        Ok(counters)
+        let read = self.running(slot)?.counters(device.as_ref());
+        self.explained(slot, read)
     }
 
     fn processes(&self, slot: Slot) -> Vec<u32> {
@@ -318,12 +352,8 @@ impl System for Private {
     }
 
     fn drain(&mut self, slot: Slot) -> Result<(), SystemError> {
-        let running = self.running(slot)?;
-        running.see_clients_off()?;
-        running.checkpoint()?;
-        // With fsync off a checkpoint leaves everything in the page cache, for somebody else to pay.
-        sync_changed_since(&running.instance.home.data(), running.entered)?;
-        Ok(())
+        let drained = self.running(slot)?.drain();
+        self.explained(slot, drained)
     }
 
     fn leave(&mut self, slot: Slot) -> Result<(), SystemError> {

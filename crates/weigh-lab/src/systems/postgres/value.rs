@@ -75,7 +75,7 @@ fn in_unit(asked: &str, unit: &str) -> Option<f64> {
     // An exponent: `1e-3`, but not the first letter of a unit.
     let rest = &asked[end..];
     if let Some(exponent) = rest.strip_prefix(['e', 'E'])
-        && exponent.starts_with(|letter| digits(letter))
+        && exponent.starts_with(digits)
     {
         end += 1 + exponent.find(|letter| !digits(letter)).unwrap_or(exponent.len());
     }

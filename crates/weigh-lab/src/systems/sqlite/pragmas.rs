@@ -44,12 +44,11 @@ const fn pragma(name: &'static str, moment: Moment, values: Values) -> Pragma {
 const SHOWN_AS_WORD: i64 = -1;
 
 /// Every pragma, in alphabetical order.
-pub(super) const PRAGMAS: [Pragma; 22] = [
+pub(super) const PRAGMAS: [Pragma; 21] = [
     pragma("auto_vacuum", Moment::Creation, Values::Words(&[("none", 0), ("full", 1), ("incremental", 2)])),
     pragma("automatic_index", Moment::Connection, Values::Boolean),
     pragma("busy_timeout", Moment::Connection, Values::Integer),
     pragma("cache_size", Moment::Connection, Values::Integer),
-    pragma("cache_spill", Moment::Connection, Values::Boolean),
     pragma("cell_size_check", Moment::Connection, Values::Boolean),
     pragma("checkpoint_fullfsync", Moment::Connection, Values::Boolean),
     pragma(
@@ -183,7 +182,7 @@ pub(super) fn set(connection: &Connection, name: &str, asked: &str) -> Result<()
     let (pragma, value) = resolve(name, asked)?;
     // Some pragmas answer with a row, some with none; both are read to the end.
     connection
-        .prepare(&format!("PRAGMA {name} = {value}"))
+        .prepare(&format!("PRAGMA {name} = '{value}'"))
         .and_then(|mut statement| {
             let mut rows = statement.query([])?;
             while rows.next()?.is_some() {}

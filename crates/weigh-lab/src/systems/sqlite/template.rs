@@ -4,7 +4,7 @@
 //! without syncing, closed, and written out at the end.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use rusqlite::Connection;
@@ -29,7 +29,7 @@ pub(super) struct Recipe {
 ///
 /// # Errors
 /// Names the statement that failed, with SQLite's message.
-pub(super) fn make(dir: &Path, recipe: &Recipe, cancel: &Cancel) -> Result<PathBuf, SystemError> {
+pub(super) fn make(dir: &Path, recipe: &Recipe, cancel: &Cancel) -> Result<(), SystemError> {
     let path = dir.join(FILE);
     let began = SystemTime::now();
     let connection = Connection::open(&path)
@@ -39,27 +39,12 @@ pub(super) fn make(dir: &Path, recipe: &Recipe, cancel: &Cancel) -> Result<PathB
     }
     pragmas::set(&connection, "synchronous", "off")?;
     let interrupt = connection.get_interrupt_handle();
-    let (done, waiting) = std::sync::mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            use std::sync::mpsc::RecvTimeoutError;
-            while waiting.recv_timeout(std::time::Duration::from_millis(100))
-                == Err(RecvTimeoutError::Timeout)
-            {
-                if cancel.is_cancelled() {
-                    interrupt.interrupt();
-                }
-            }
-        });
-        let outcome = run_all(&connection, &recipe.setup, cancel);
-        drop(done);
-        outcome
-    })?;
+    cancel.during(|| run_all(&connection, &recipe.setup, cancel), || interrupt.interrupt())?;
     connection.close().map_err(|(_, error)| {
         SystemError::new(format!("cannot close `{}`", path.display())).caused_by(error)
     })?;
     sync_changed_since(dir, began)?;
-    Ok(dir.to_owned())
+    Ok(())
 }
 
 fn run_all(connection: &Connection, setup: &[String], cancel: &Cancel) -> Result<(), SystemError> {
