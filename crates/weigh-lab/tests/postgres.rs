@@ -170,7 +170,6 @@ fn restart_settings_get_instances_of_their_own_from_the_same_bytes() {
     assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
     system.stop().unwrap();
     assert!(system.processes(slot(0)).is_empty());
-    assert_no_shared_memory(&stage);
 }
 
 /// Contents of the user's tables and indexes, by path.
@@ -194,16 +193,42 @@ fn table_files(data: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Nothing of this run's servers is left in memory: no segment nobody is attached to, no file.
-fn assert_no_shared_memory(stage: &Stage) {
-    let undo = stage.dir().join("state/live/test/undo.jsonl");
-    let text = fs::read_to_string(undo).unwrap();
-    for line in text.lines().filter(|line| line.contains("\"remove_shared_memory\"")) {
-        let at = line.find("/dev/shm/").unwrap();
-        let path = line[at..].split('"').next().unwrap();
-        assert!(!Path::new(path).exists(), "{path}");
-    }
-    assert!(text.contains("remove_sysv_segment") && text.contains("remove_shared_memory"), "{text}");
+#[test]
+fn a_killed_server_leaves_nothing_in_memory() {
+    let stage = Stage::new();
+    let plan = plan(&experiment("[factors]\n\"settings.work_mem\" = [\"4MB\", \"8MB\"]\n")).unwrap();
+    let mut system = stage.build(&plan).unwrap();
+    system.start_epoch(0).unwrap();
+    let pid = system.processes(slot(0))[0];
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    // One file is the postmaster's, another the statistics' and mapped by backends only.
+    let mut client = connect(system.as_ref(), slot(0));
+    let backend: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    let backend_maps = fs::read_to_string(format!("/proc/{backend}/maps")).unwrap();
+    let files: std::collections::BTreeSet<&str> = backend_maps
+        .lines()
+        .filter_map(|line| line.find("/dev/shm/PostgreSQL.").map(|at| &line[at..]))
+        .collect();
+    assert!(files.len() >= 2, "{files:?}");
+    let segment = maps.lines().find(|line| line.contains("/SYSV")).unwrap();
+    let id = segment.split_ascii_whitespace().nth(4).unwrap().to_owned();
+    let is_there = |id: &str| {
+        let known = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+        known.lines().any(|line| line.split_ascii_whitespace().nth(1) == Some(id))
+    };
+    assert!(files.iter().all(|file| Path::new(file).exists()) && is_there(&id));
+    // As the kernel does it when weigh is killed: the root only, and at once.
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(i32::try_from(pid).unwrap()),
+        nix::sys::signal::Signal::SIGKILL,
+    )
+    .unwrap();
+    // The rest notices and ends without tidying up.
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!Path::new(&format!("/proc/{backend}")).exists());
+    assert!(is_there(&id), "killed, it leaves its segment behind");
+    stage.changes.undo_all().unwrap();
+    assert!(!files.iter().any(|file| Path::new(file).exists()) && !is_there(&id));
 }
 
 #[test]

@@ -26,7 +26,8 @@ pub(crate) struct Stage {
     pub(crate) changes: Arc<HostChanges>,
     pub(crate) cancel: Cancel,
     pub(crate) steps: Mutex<Vec<String>>,
-    dir: tempfile::TempDir,
+    /// Removed last, with whatever is left in it.
+    _dir: tempfile::TempDir,
 }
 
 impl Stage {
@@ -41,12 +42,7 @@ impl Stage {
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let root = WorkRoot::open(dir.path()).unwrap();
         let changes = HostChanges::open_in(&dir.path().join("state"), "test", root, None).unwrap();
-        Stage { changes, cancel: Cancel::new().unwrap(), steps: Mutex::default(), dir }
-    }
-
-    /// Where the work root and the state directory are.
-    pub(crate) fn dir(&self) -> &Path {
-        self.dir.path()
+        Stage { changes, cancel: Cancel::new().unwrap(), steps: Mutex::default(), _dir: dir }
     }
 
     /// Prepares a system.

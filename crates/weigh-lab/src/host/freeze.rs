@@ -5,6 +5,7 @@
 //! are in force. SIGKILL ends a frozen instance either way.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -29,9 +30,9 @@ pub enum FreezeMethod {
 #[derive(Debug)]
 pub struct Freezer {
     root: (i32, u64),
-    dir: std::path::PathBuf,
-    program: std::path::PathBuf,
-    cgroup: Option<std::path::PathBuf>,
+    dir: PathBuf,
+    programs: Vec<PathBuf>,
+    cgroup: Option<PathBuf>,
     frozen: bool,
 }
 
@@ -41,7 +42,7 @@ impl Freezer {
         Freezer {
             root: (server.pid(), server.start_ticks()),
             dir: server.dir().to_owned(),
-            program: server.program().to_owned(),
+            programs: vec![server.program().to_owned()],
             cgroup: server.cgroup().map(ToOwned::to_owned),
             frozen: false,
         }
@@ -131,7 +132,7 @@ impl Freezer {
     fn members(&self) -> BTreeSet<i32> {
         let root = Some(self.root);
         let cgroup = self.cgroup.as_deref();
-        Instance { root, dir: &self.dir, program: &self.program, cgroup }.members()
+        Instance { root, dir: &self.dir, programs: &self.programs, cgroup }.members()
     }
 
     fn late(&self, action: &'static str) -> HostError {

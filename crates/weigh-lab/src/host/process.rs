@@ -1,7 +1,7 @@
 //! Who is who in `/proc`: identities that survive the reuse of a pid, and the members of an instance.
 //!
 //! A process is named by its pid *and* its start time ([`start_ticks`]). [`members`] finds everything
-//! that belongs to an instance: the root, its descendants, and processes of the same program whose
+//! that belongs to an instance: the root, its descendants, and processes of the same programs whose
 //! working directory is inside the instance's directory. The last rule is what finds a PostgreSQL
 //! backend whose postmaster is gone: backends make sessions of their own, so process groups do not
 //! reach them.
@@ -69,10 +69,10 @@ fn all() -> BTreeMap<i32, Stat> {
 }
 
 /// Every living process of an instance: the root (if it is still the one started at `started`), its
-/// descendants, and processes running `program` whose working directory is inside `dir`.
+/// descendants, and processes running one of `programs` whose working directory is inside `dir`.
 ///
-/// `program` keeps a reader's own shell that looks around in `dir` out of the set.
-pub fn members(root_pid: Option<(i32, u64)>, dir: &Path, program: Option<&Path>) -> BTreeSet<i32> {
+/// `programs` keeps a reader's own shell that looks around in `dir` out of the set.
+pub fn members(root_pid: Option<(i32, u64)>, dir: &Path, programs: &[PathBuf]) -> BTreeSet<i32> {
     let processes = all();
     let mut found: BTreeSet<i32> = BTreeSet::new();
     if let Some((pid, started)) = root_pid
@@ -80,9 +80,7 @@ pub fn members(root_pid: Option<(i32, u64)>, dir: &Path, program: Option<&Path>)
     {
         found.insert(pid);
     }
-    if let Some(program) = program {
-        found.extend(processes.keys().copied().filter(|pid| lives_in(*pid, dir) && runs(*pid, program)));
-    }
+    found.extend(processes.keys().copied().filter(|pid| lives_in(*pid, dir) && runs(*pid, programs)));
     // A child is found when its parent is, whatever the order of pids.
     loop {
         let before = found.len();
@@ -110,8 +108,8 @@ fn lives_in(pid: i32, dir: &Path) -> bool {
     link(pid, "cwd").is_some_and(|cwd| cwd.starts_with(dir))
 }
 
-fn runs(pid: i32, program: &Path) -> bool {
-    link(pid, "exe").is_some_and(|exe| exe == program)
+fn runs(pid: i32, programs: &[PathBuf]) -> bool {
+    link(pid, "exe").is_some_and(|exe| programs.contains(&exe))
 }
 
 /// The kernel appends ` (deleted)` to the path of what has been removed meanwhile.

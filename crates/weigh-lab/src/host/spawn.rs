@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -18,7 +17,7 @@ use nix::sys::signal::Signal;
 
 use super::sys::{BeforeExec, User, before_exec};
 use super::undo::{Instance, Undo, send};
-use super::{HostChanges, HostError, UndoId, process, spawner};
+use super::{HostChanges, HostError, SharedMemory, UndoId, process, spawner};
 
 /// What starts a server.
 #[derive(Clone, Debug)]
@@ -49,14 +48,17 @@ impl ServerCommand {
     /// When its log cannot be opened or the program not executed.
     pub fn start(&self, changes: &HostChanges) -> Result<ServerProcess, HostError> {
         let program = resolve(&self.program)?;
-        let undo = changes.register(self.undo(&program, None))?;
+        let none = SharedMemory::default();
+        let undo = changes.register(self.undo(&program, None, none.clone()))?;
         match self.spawn(&program) {
             Ok(child) => {
                 let pid = i32::try_from(child.id()).unwrap_or(i32::MAX);
                 let start_ticks = process::stat(pid).map_or(0, |stat| stat.start_ticks);
-                changes.amend(undo, self.undo(&program, Some((pid, start_ticks))))?;
-                let (dir, log, cgroup) = (self.dir.clone(), self.log.clone(), self.cgroup.clone());
-                Ok(ServerProcess { child, pid, start_ticks, undo, dir, program, log, cgroup })
+                changes.amend(undo, self.undo(&program, Some((pid, start_ticks)), none))?;
+                let programs = vec![program];
+                let command = self.clone();
+                let memory = SharedMemory::default();
+                Ok(ServerProcess { child, pid, start_ticks, undo, programs, command, memory })
             }
             Err(error) => {
                 changes.undo(undo)?;
@@ -87,13 +89,14 @@ impl ServerCommand {
         spawner::spawn(command).map_err(|source| HostError::Spawn { program: program.to_owned(), source })
     }
 
-    fn undo(&self, program: &Path, root: Option<(i32, u64)>) -> Undo {
+    fn undo(&self, program: &Path, root: Option<(i32, u64)>, shared_memory: SharedMemory) -> Undo {
         Undo::StopProcesses {
             root,
             dir: self.dir.clone(),
-            program: program.to_owned(),
+            programs: vec![program.to_owned()],
             cgroup: self.cgroup.clone(),
             polite_signal: self.polite_signal.map(|signal| signal as i32),
+            shared_memory,
             boot_id: process::boot_id(),
         }
     }
@@ -116,10 +119,10 @@ pub struct ServerProcess {
     pid: i32,
     start_ticks: u64,
     undo: UndoId,
-    dir: PathBuf,
-    program: PathBuf,
-    log: PathBuf,
-    cgroup: Option<PathBuf>,
+    /// The one program, without symbolic links.
+    programs: Vec<PathBuf>,
+    command: ServerCommand,
+    memory: SharedMemory,
 }
 
 impl ServerProcess {
@@ -140,24 +143,40 @@ impl ServerProcess {
 
     /// Its cgroup, if it has one.
     pub fn cgroup(&self) -> Option<&Path> {
-        self.cgroup.as_deref()
+        self.command.cgroup.as_deref()
     }
 
     /// The instance's directory.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        &self.command.dir
     }
 
     /// The program, without symbolic links.
     pub fn program(&self) -> &Path {
-        &self.program
+        &self.programs[0]
     }
 
     /// Every living process of the instance.
     pub fn members(&self) -> BTreeSet<i32> {
         let root = Some((self.pid, self.start_ticks));
-        let cgroup = self.cgroup.as_deref();
-        Instance { root, dir: &self.dir, program: &self.program, cgroup }.members()
+        Instance { root, dir: self.dir(), programs: &self.programs, cgroup: self.cgroup() }.members()
+    }
+
+    /// Writes down the shared memory the instance's processes have mapped by now, so that it can be removed
+    /// should the server be killed. Takes a few ms; to be called while it starts, once it is ready, and
+    /// now and then afterwards if the server may ask for more.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn note_shared_memory(&mut self, changes: &HostChanges) -> Result<(), HostError> {
+        let mut memory = self.memory.clone();
+        memory.merge(SharedMemory::of(self.members()));
+        if memory != self.memory {
+            let root = Some((self.pid, self.start_ticks));
+            changes.amend(self.undo, self.command.undo(&self.programs[0], root, memory.clone()))?;
+            self.memory = memory;
+        }
+        Ok(())
     }
 
     /// How the root ended, `None` while it runs.
@@ -196,7 +215,7 @@ impl ServerProcess {
 
     /// The last `lines` lines of its log.
     pub fn log_tail(&self, lines: usize) -> Vec<String> {
-        log_tail(&self.log, lines)
+        log_tail(&self.command.log, lines)
     }
 }
 
@@ -228,7 +247,8 @@ pub struct ToolOutput {
     pub stderr: String,
 }
 
-/// Runs `program` to its end in directory `dir` as `user` and gives what it printed.
+/// Runs `program` to its end in directory `dir` as `user` and gives what it printed. For programs that make
+/// nothing that outlives them.
 ///
 /// # Errors
 /// [`HostError::Tool`] with its last lines when it fails.
@@ -239,14 +259,74 @@ pub fn run_tool(
     user: Option<&User>,
 ) -> Result<ToolOutput, HostError> {
     let program = resolve(program)?;
-    let mut command = Command::new(&program);
+    finish(start_tool(&program, args, dir, user, None)?, program)
+}
+
+/// A program that starts others while it runs (`initdb`), and what has to be ended with it.
+#[derive(Clone, Debug)]
+pub struct Tool<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// The programs it starts.
+    pub starts: &'a [PathBuf],
+    /// Its arguments.
+    pub args: &'a [OsString],
+    /// Where it runs: a directory of its own.
+    pub dir: &'a Path,
+    /// Who runs it; `None`: the user weigh runs as.
+    pub user: Option<&'a User>,
+}
+
+impl Tool<'_> {
+    /// Runs it to its end, registered meanwhile.
+    ///
+    /// # Errors
+    /// As [`run_tool`].
+    pub fn run(&self, changes: &HostChanges) -> Result<ToolOutput, HostError> {
+        let program = resolve(self.program)?;
+        let cgroup = changes.make_cgroup("tool")?;
+        let mut programs = vec![program.clone()];
+        for started in self.starts {
+            programs.push(resolve(started)?);
+        }
+        let id = changes.register(Undo::StopProcesses {
+            root: None,
+            dir: self.dir.to_owned(),
+            programs,
+            cgroup: cgroup.clone(),
+            polite_signal: None,
+            shared_memory: SharedMemory::default(),
+            boot_id: process::boot_id(),
+        })?;
+        let output = start_tool(&program, self.args, self.dir, self.user, cgroup.clone())
+            .and_then(|child| finish(child, program));
+        changes.undo(id)?;
+        cgroup.map_or(Ok(()), |group| changes.remove_cgroup(&group))?;
+        output
+    }
+}
+
+fn start_tool(
+    program: &Path,
+    args: &[OsString],
+    dir: &Path,
+    user: Option<&User>,
+    cgroup: Option<PathBuf>,
+) -> Result<Child, HostError> {
+    let mut command = Command::new(program);
     environment(&mut command, dir, &[]);
     command.args(args).current_dir(dir);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let steps = BeforeExec { new_session: true, cgroup: None, user: user.cloned(), die_with_parent: true };
+    let steps = BeforeExec { new_session: true, cgroup, user: user.cloned(), die_with_parent: true };
     before_exec(&mut command, steps);
-    let failed = |source: io::Error| HostError::Spawn { program: program.clone(), source };
-    let output = spawner::spawn(command).and_then(Child::wait_with_output).map_err(failed)?;
+    spawner::spawn(command).map_err(|source| HostError::Spawn { program: program.to_owned(), source })
+}
+
+fn finish(child: Child, program: PathBuf) -> Result<ToolOutput, HostError> {
+    let output = match child.wait_with_output() {
+        Ok(output) => output,
+        Err(source) => return Err(HostError::Spawn { program, source }),
+    };
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() {

@@ -22,7 +22,7 @@ pub struct Cleared {
     pub instances: usize,
     /// Directories.
     pub directories: Vec<PathBuf>,
-    /// Cgroups and shared memory.
+    /// Cgroups.
     pub others: usize,
 }
 

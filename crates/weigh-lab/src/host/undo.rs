@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::{HostError, cgroup, marked, process, sys, work};
+use super::{HostError, SharedMemory, cgroup, marked, process, work};
 
 /// How long an instance may take to end by itself after a polite signal.
 const POLITE: Duration = Duration::from_secs(4);
@@ -32,12 +32,14 @@ pub enum Undo {
         root: Option<(i32, u64)>,
         /// The instance's directory.
         dir: PathBuf,
-        /// The program the root runs, without symbolic links.
-        program: PathBuf,
+        /// The programs its processes run, without symbolic links.
+        programs: Vec<PathBuf>,
         /// The instance's cgroup, if it has one.
         cgroup: Option<PathBuf>,
         /// Signal that makes the root clean up after itself and end at once, if there is one.
         polite_signal: Option<i32>,
+        /// What is left in memory if all of them have been killed already.
+        shared_memory: SharedMemory,
         /// The boot in which all this is true.
         boot_id: String,
     },
@@ -56,30 +58,9 @@ pub enum Undo {
         /// The cgroup's directory.
         path: PathBuf,
     },
-    /// Removes a server's shared memory file, which outlives a killed server.
-    RemoveSharedMemory {
-        /// The file, directly below `/dev/shm`.
-        path: PathBuf,
-        /// Its inode: a later file of the same name is not ours.
-        inode: u64,
-    },
-    /// Removes a server's System V segment, which outlives a killed server.
-    RemoveSysvSegment {
-        /// The segment.
-        id: i32,
-        /// Its key: a later segment with the same id is not ours.
-        key: i32,
-        /// The boot in which all this is true.
-        boot_id: String,
-    },
 }
 
 impl Undo {
-    /// For a System V segment of a server that runs now.
-    pub fn sysv_segment(id: i32, key: i32) -> Undo {
-        Undo::RemoveSysvSegment { id, key, boot_id: process::boot_id() }
-    }
-
     /// Whether this is a directory a reader may want to keep.
     pub(crate) fn is_directory(&self) -> bool {
         matches!(self, Undo::RemoveDir { .. })
@@ -91,25 +72,17 @@ impl Undo {
     /// When something is still there afterwards.
     pub fn execute(&self) -> Result<(), HostError> {
         match self {
-            Undo::StopProcesses { boot_id, .. } | Undo::RemoveSysvSegment { boot_id, .. }
-                if *boot_id != process::boot_id() =>
-            {
-                Ok(())
-            }
-            Undo::StopProcesses { root, dir, program, cgroup, polite_signal, .. } => {
-                let instance = Instance { root: *root, dir, program, cgroup: cgroup.as_deref() };
-                instance.stop(polite_signal.and_then(|number| Signal::try_from(number).ok()))
+            Undo::StopProcesses { boot_id, .. } if *boot_id != process::boot_id() => Ok(()),
+            Undo::StopProcesses { root, dir, programs, cgroup, polite_signal, shared_memory, .. } => {
+                let instance = Instance { root: *root, dir, programs, cgroup: cgroup.as_deref() };
+                let mut memory = shared_memory.clone();
+                memory.merge(SharedMemory::of(instance.members()));
+                instance.stop(polite_signal.and_then(|number| Signal::try_from(number).ok()))?;
+                memory.remove()
             }
             Undo::StopMarked { run_id } => marked::stop(run_id),
             Undo::RemoveDir { path } => remove_dir(path),
             Undo::RemoveCgroup { path } => cgroup::remove(path),
-            Undo::RemoveSharedMemory { path, inode } => remove_shared_memory(path, *inode),
-            Undo::RemoveSysvSegment { id, key, .. } => {
-                sys::remove_sysv_segment(*id, *key).map_err(|source| HostError::System {
-                    what: "removing a System V shared memory segment",
-                    source,
-                })
-            }
         }
     }
 }
@@ -118,14 +91,14 @@ impl Undo {
 pub(crate) struct Instance<'a> {
     pub(crate) root: Option<(i32, u64)>,
     pub(crate) dir: &'a Path,
-    pub(crate) program: &'a Path,
+    pub(crate) programs: &'a [PathBuf],
     pub(crate) cgroup: Option<&'a Path>,
 }
 
 impl Instance<'_> {
     /// Every living process.
     pub(crate) fn members(&self) -> BTreeSet<i32> {
-        let mut found = process::members(self.root, self.dir, Some(self.program));
+        let mut found = process::members(self.root, self.dir, self.programs);
         if let Some(group) = self.cgroup {
             found.extend(cgroup::processes(group));
         }
@@ -203,19 +176,6 @@ fn remove_dir(path: &Path) -> Result<(), HostError> {
     }
 }
 
-fn remove_shared_memory(path: &Path, inode: u64) -> Result<(), HostError> {
-    use std::os::unix::fs::MetadataExt;
-    if path.parent() != Some(Path::new("/dev/shm")) {
-        return Err(HostError::NotOurs { path: path.to_owned() });
-    }
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.ino() == inode && found.is_file() => {
-            fs::remove_file(path).map_err(|error| HostError::path("remove", path, error))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,17 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_elsewhere_or_of_another_inode_stays() {
-        let elsewhere = Undo::RemoveSharedMemory { path: PathBuf::from("/dev/shm/../../tmp/x"), inode: 1 };
-        assert!(elsewhere.execute().is_err());
-    }
-
-    #[test]
     fn processes_of_another_boot_are_not_looked_for() {
         let undo = Undo::StopProcesses {
             root: Some((process::own_pid(), process::start_ticks(process::own_pid()).unwrap())),
             dir: PathBuf::from("/"),
-            program: PathBuf::from("/proc/self/exe"),
+            programs: vec![PathBuf::from("/proc/self/exe")],
+            shared_memory: SharedMemory::default(),
             cgroup: None,
             polite_signal: None,
             boot_id: "another".to_owned(),

@@ -230,8 +230,9 @@ impl Session<'_, '_> {
                 analysis.comparisons.iter().filter(|comparison| comparison.variant == variant).collect();
             let is_final = own.iter().all(|comparison| comparison.is_final);
             all &= is_final;
+            let decided = own.iter().all(|comparison| comparison.decision != Decision::Undecided);
             let known = self.run.decided.iter().any(|(of, other, _)| *of == sequence && *other == variant);
-            if is_final && !known {
+            if is_final && decided && !known {
                 self.record(Event::Decided { sequence, variant, rounds: analysis.rounds })?;
             }
         }

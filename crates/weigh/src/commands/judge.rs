@@ -20,7 +20,7 @@ pub(crate) struct JudgeArgs {
     /// What is asked of a difference: its size, or only its sign [default: size]
     #[arg(long, value_name = "GOAL", value_parser = ["size", "sign"], hide_short_help = true)]
     pub(crate) goal: Option<String>,
-    /// Measured part of a trial [default: 1s]
+    /// Measured part of a trial [default: 1s; 200ms for commands, and always one execution]
     #[arg(long, value_name = "TIME")]
     pub(crate) trial: Option<String>,
     /// Seed of every random choice [default: random, recorded]

@@ -99,7 +99,7 @@ impl Builder<'_> {
         };
         let mut judge = self.reader.judge(&judge_flags, default_judge(&system));
         judge.drain &= !flags.no_drain;
-        let mut load = self.load();
+        let mut load = self.load(&system);
         let mut workload = self.workload();
         let mut settings = BTreeMap::new();
         self.clients(&mut load);
@@ -143,8 +143,8 @@ impl Builder<'_> {
         }
     }
 
-    fn load(&mut self) -> LoadSection {
-        let default = default_load();
+    fn load(&mut self, system: &SystemSection) -> LoadSection {
+        let default = default_load(system);
         for key in ["clients", "threads", "pipeline", "trial", "settle"] {
             self.reader.origin.mark_flag(format!("load.{key}"), format!("--{key}"));
         }

@@ -85,13 +85,15 @@ pub(in crate::experiment) fn goal_from_name(text: &str) -> Option<Goal> {
     }
 }
 
-/// The load when nothing is said.
-pub(in crate::experiment) fn default_load() -> LoadSection {
+/// The load when nothing is said. Many short trials tell more than few long ones; a server needs time for its
+/// background work to show, a command only for its executions to fill the trial.
+pub(in crate::experiment) fn default_load(system: &SystemSection) -> LoadSection {
+    let commands = system.name == "commands";
     LoadSection {
         clients: 1,
         threads: None,
         pipeline: 1,
-        trial: Duration::from_secs(1),
+        trial: if commands { Duration::from_millis(200) } else { Duration::from_secs(1) },
         settle: Duration::from_millis(300),
     }
 }
@@ -139,7 +141,10 @@ impl<'r> Parts<'r> {
                 .map(|table| self.workload(table))
                 .unwrap_or_default(),
             commands: self.reader.table(&root, "commands").map(|table| self.commands(table)),
-            load: self.reader.table(&root, "load").map_or_else(default_load, |table| self.load(table)),
+            load: match self.reader.table(&root, "load") {
+                Some(table) => self.load(table, &system),
+                None => default_load(&system),
+            },
             factors,
             variants: self
                 .reader
@@ -336,8 +341,8 @@ impl<'r> Parts<'r> {
         }
     }
 
-    fn load<'t>(&mut self, table: &'t DeTable<'t>) -> LoadSection {
-        let default = default_load();
+    fn load<'t>(&mut self, table: &'t DeTable<'t>, system: &SystemSection) -> LoadSection {
+        let default = default_load(system);
         let section = self.reader.section("load", table, &LOAD_KEYS);
         let mut number = |key, of: LoadKey| self.reader.integer(&section, key, 1..=of.max());
         LoadSection {

@@ -14,7 +14,7 @@ use postgres::{Client, NoTls};
 use super::client;
 use super::conf::{self, Settings};
 use super::instance::{Home, Instance, Shop, fatal_message};
-use crate::host::{Cancel, HostError, UndoId, run_tool};
+use crate::host::{Cancel, HostError, Tool, UndoId};
 use crate::systems::SystemError;
 
 /// The last checkpoint of a big set-up writes everything.
@@ -30,7 +30,9 @@ pub(super) fn init(shop: &Shop, work_dir: &Path) -> Result<(PathBuf, UndoId), Sy
     let data = dir.join("data");
     let mut args = vec!["-D".into(), data.clone().into_os_string()];
     args.extend(["-U", client::USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N"].map(Into::into));
-    run_tool(&shop.programs.initdb(), &args, &dir, shop.user.as_ref())?;
+    let (program, starts) = (shop.programs.initdb(), [shop.programs.postgres()]);
+    let user = shop.user.as_ref();
+    Tool { program: &program, starts: &starts, args: &args, dir: &dir, user }.run(&shop.changes)?;
     let conf = data.join("postgresql.conf");
     OpenOptions::new()
         .append(true)
@@ -54,7 +56,9 @@ pub(super) fn judge(shop: &Shop, cluster: &Path, who: &str, settings: &Settings)
     let empty =
         Home { name: String::new(), dir: cluster.parent().unwrap_or(cluster).into(), socket_dir: "/".into() };
     empty.write_conf(shop, &[])?;
-    match run_tool(&shop.programs.postgres(), &args, cluster, shop.user.as_ref()) {
+    let (program, user) = (shop.programs.postgres(), shop.user.as_ref());
+    let judged = Tool { program: &program, starts: &[], args: &args, dir: cluster, user };
+    match judged.run(&shop.changes) {
         Ok(_) => Ok(()),
         Err(HostError::Tool { log, .. }) => {
             let why = fatal_message(&log).unwrap_or_else(|| log.join(" "));

@@ -15,7 +15,7 @@ use super::conf::{self, Settings};
 use super::programs::Programs;
 use super::{client, describe, readback};
 use crate::host::{
-    Cancel, Freezer, HostChanges, ServerCommand, ServerProcess, Undo, UndoId, User, WorkRoot, copy_template,
+    Cancel, Freezer, HostChanges, ServerCommand, ServerProcess, UndoId, User, WorkRoot, copy_template,
 };
 use crate::systems::SystemError;
 
@@ -127,7 +127,6 @@ pub(super) struct Instance {
     pub(super) freezer: Freezer,
     pub(super) admin: Client,
     pub(super) ready_s: f64,
-    shared_memory: Vec<UndoId>,
 }
 
 impl Instance {
@@ -177,9 +176,9 @@ impl Instance {
         let mut process = command.start(&shop.changes)?;
         let admin = wait_until_ready(shop, home, &mut process)?;
         let ready_s = began.elapsed().as_secs_f64();
-        let shared_memory = register_shared_memory(&shop.changes, home, process.pid())?;
+        process.note_shared_memory(&shop.changes)?;
         let freezer = Freezer::new(&process);
-        Ok(Instance { home: home.clone(), process, freezer, admin, ready_s, shared_memory })
+        Ok(Instance { home: home.clone(), process, freezer, admin, ready_s })
     }
 
     /// A connection that sees what a client connecting now would get.
@@ -233,12 +232,12 @@ impl Instance {
     /// # Errors
     /// When a process survives even SIGKILL.
     pub(super) fn discard(self, changes: &HostChanges) -> Result<(), SystemError> {
-        let Instance { process, admin, shared_memory, .. } = self;
+        let Instance { process, admin, .. } = self;
         drop(admin);
         let cgroup = process.cgroup().map(Path::to_owned);
         changes.undo(process.undo_id())?;
         drop(process);
-        forget_leftovers(changes, &shared_memory, cgroup)
+        Ok(cgroup.map_or(Ok(()), |group| changes.remove_cgroup(&group))?)
     }
 
     /// Stops in order, everything on disk.
@@ -260,20 +259,6 @@ impl Instance {
     }
 }
 
-fn forget_leftovers(
-    changes: &HostChanges,
-    shared_memory: &[UndoId],
-    cgroup: Option<PathBuf>,
-) -> Result<(), SystemError> {
-    for id in shared_memory {
-        changes.undo(*id)?;
-    }
-    if let Some(group) = cgroup {
-        changes.remove_cgroup(&group)?;
-    }
-    Ok(())
-}
-
 fn wait_until_ready(shop: &Shop, home: &Home, process: &mut ServerProcess) -> Result<Client, SystemError> {
     let began = Instant::now();
     let mut pause = Duration::from_millis(2);
@@ -282,6 +267,7 @@ fn wait_until_ready(shop: &Shop, home: &Home, process: &mut ServerProcess) -> Re
             Ok(client) => return Ok(client),
             Err(error) => error,
         };
+        process.note_shared_memory(&shop.changes)?;
         if let Some(status) = process.try_wait()? {
             let log = process.log_tail(LOG_LINES);
             let why = fatal_message(&log).unwrap_or_else(|| status.to_string());
@@ -311,29 +297,6 @@ pub(super) fn fatal_message(log: &[String]) -> Option<String> {
         return Some(before.unwrap_or(text).to_owned());
     }
     Some(text.to_owned())
-}
-
-/// What outlives a server that is killed: its System V segment (named in `postmaster.pid`) and its
-/// files in `/dev/shm`.
-fn register_shared_memory(changes: &HostChanges, home: &Home, pid: i32) -> Result<Vec<UndoId>, SystemError> {
-    use std::os::unix::fs::MetadataExt;
-    let mut undos = Vec::new();
-    let lines = fs::read_to_string(home.data().join("postmaster.pid")).unwrap_or_default();
-    let segment: Vec<u32> =
-        lines.lines().nth(6).unwrap_or_default().split_whitespace().filter_map(|n| n.parse().ok()).collect();
-    if let [key, id] = segment[..] {
-        undos.push(changes.register(Undo::sysv_segment(id.cast_signed(), key.cast_signed()))?);
-    }
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    let mut files: Vec<&str> =
-        maps.lines().filter_map(|line| line.find("/dev/shm/PostgreSQL.").map(|at| &line[at..])).collect();
-    files.dedup();
-    for path in files.into_iter().map(PathBuf::from) {
-        if let Ok(data) = fs::metadata(&path) {
-            undos.push(changes.register(Undo::RemoveSharedMemory { path, inode: data.ino() })?);
-        }
-    }
-    Ok(undos)
 }
 
 #[cfg(test)]

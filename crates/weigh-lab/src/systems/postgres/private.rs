@@ -142,6 +142,8 @@ impl Private {
             Some(group) => ProcessTree::in_cgroup(group),
             None => ProcessTree::of(&[instance.process.pid().cast_unsigned()]),
         };
+        // The first backends have asked for memory that the postmaster itself does not map.
+        instance.process.note_shared_memory(&self.shop.changes)?;
         Ok(Running { instance, sampler, reader, tree, entered: SystemTime::now(), frozen_since: None })
     }
 
@@ -358,7 +360,10 @@ impl System for Private {
 
     fn leave(&mut self, slot: Slot) -> Result<(), SystemError> {
         let design = self.slot_design(slot)?;
-        self.running(slot)?.sampler.pause();
+        let changes = std::sync::Arc::clone(&self.shop.changes);
+        let running = self.running(slot)?;
+        running.sampler.pause();
+        running.instance.process.note_shared_memory(&changes)?;
         if self.design.reloads {
             self.apply(&design, &Settings::new())?;
         }
