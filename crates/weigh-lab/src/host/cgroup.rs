@@ -37,19 +37,18 @@ fn version_2_mount(line: &str) -> Option<String> {
     (after.split(' ').next() == Some("cgroup2")).then(|| before.split(' ').nth(4).map(str::to_owned))?
 }
 
-/// Path for a new group named after a run and an instance; `None` when this process may not make one.
+/// Path for a new group named after a run and an instance; `None` without version 2.
 pub(crate) fn plan(run_id: &str, instance: &str) -> Option<PathBuf> {
-    let parent = own_group()?;
     // No two groups of this machine share a name, whatever runs and instances are called.
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let path = parent.join(format!("{PREFIX}{run_id}-{instance}-{}-{number}", super::process::own_pid()));
-    // Only a trial tells: permissions of cgroupfs say little about delegation. Moving a process also
-    // needs write access to the common ancestor's `cgroup.procs`.
-    let probe = parent.join(format!("{PREFIX}probe-{}-{number}", super::process::own_pid()));
-    fs::create_dir(&probe).ok()?;
-    let usable = probe.join("cgroup.freeze").exists() && joins(&probe);
-    fs::remove_dir(&probe).ok();
-    usable.then_some(path)
+    let pid = super::process::own_pid();
+    own_group().map(|parent| parent.join(format!("{PREFIX}{run_id}-{instance}-{pid}-{number}")))
+}
+
+/// Whether a group that was just made does what it is for. Only a trial tells: permissions of cgroupfs say
+/// little about delegation, and to move a process also needs write access to the common ancestor.
+pub(crate) fn is_usable(group: &Path) -> bool {
+    group.join("cgroup.freeze").exists() && joins(group)
 }
 
 fn joins(group: &Path) -> bool {

@@ -226,7 +226,8 @@ impl HostChanges {
         let Some(path) = cgroup::plan(&self.run_id, instance) else { return Ok(None) };
         let id = self.register(Undo::RemoveCgroup { path: path.clone() })?;
         match fs::create_dir(&path) {
-            Ok(()) => Ok(Some(path)),
+            Ok(()) if cgroup::is_usable(&path) => Ok(Some(path)),
+            Ok(()) => self.undo(id).map(|()| None),
             // A group that was there before is somebody else's, with everything in it.
             Err(_) => self.forget(id).map(|()| None),
         }
