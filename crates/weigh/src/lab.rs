@@ -70,7 +70,7 @@ pub(crate) fn start(
     let prepared = Prepared::new(conduct, screen)?;
     let now = SystemTime::now();
     let run_id = runner::new_run_id(&plan.plan.experiment, now, plan.plan.seed);
-    let header = runner::header(plan, &run_id, std::env::args().collect(), prepared.root.path(), now);
+    let header = runner::header(plan, &run_id, command_line(), prepared.root.path(), now);
     let recorder = store.create(&header)?;
     prepared.execute(plan, Run::new(header), recorder, conduct, screen)
 }
@@ -130,6 +130,11 @@ fn moved(then: &HostSummary, now: &HostSummary) -> Option<String> {
         }
     }
     (!changes.is_empty()).then(|| format!("the run went on under other conditions: {}", changes.join(", ")))
+}
+
+/// The command line as typed; what is not UTF-8 in it is shown as such.
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 fn rfc3339(at: SystemTime) -> String {

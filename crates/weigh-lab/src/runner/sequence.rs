@@ -16,6 +16,8 @@ use crate::host::Cancel;
 
 /// How often a sequence may be restarted because its warm-up was too short.
 const MOST_RESTARTS: u32 = 2;
+/// Longest warm-up, seconds: what takes longer is not a warm-up but a different state.
+const LONGEST_SETTLE_S: f64 = 10.0;
 /// A run that cannot use its rounds (all set aside) ends at this multiple of its budget.
 const OVERRUN: f64 = 1.5;
 
@@ -80,7 +82,8 @@ impl Session<'_, '_> {
     fn rounds(&mut self) -> Result<FinishReason, RunError> {
         if self.run.sequences.is_empty() {
             let settle_s = if self.subject.settles() { self.run.header.plan.settle_s } else { 0.0 };
-            self.begin_sequence(0, settle_s)?;
+            let measure_s = self.run.header.plan.measure_s;
+            self.begin_sequence(0, settle_s, measure_s)?;
         }
         let mut epoch = self.run.trials.iter().map(|trial| trial.epoch + 1).max().unwrap_or(0);
         if self.subject.replication() == Replication::Round {
@@ -118,14 +121,9 @@ impl Session<'_, '_> {
             .unwrap_or(0)
     }
 
-    fn begin_sequence(&mut self, sequence: u32, settle_s: f64) -> Result<(), RunError> {
-        let plan = &self.run.header.plan;
-        let record = SequenceRecord {
-            sequence,
-            settle_s,
-            measure_s: plan.measure_s,
-            replication: self.subject.replication(),
-        };
+    fn begin_sequence(&mut self, sequence: u32, settle_s: f64, measure_s: f64) -> Result<(), RunError> {
+        let replication = self.subject.replication();
+        let record = SequenceRecord { sequence, settle_s, measure_s, replication };
         self.record(Event::Sequence(record))
     }
 
@@ -273,7 +271,7 @@ impl Session<'_, '_> {
             return Ok(false);
         }
         let Some(fit) = analysis::warm_up_fit(self.run) else { return Ok(false) };
-        let needed_s = fit.discard_s.min(record.measure_s.max(record.settle_s));
+        let needed_s = fit.discard_s.min(LONGEST_SETTLE_S);
         if needed_s <= record.settle_s + 0.1 {
             return Ok(false);
         }
@@ -282,7 +280,9 @@ impl Session<'_, '_> {
             "trials settle in {needed_s:.1} s, not {:.1} s: starting over with a longer warm-up",
             record.settle_s
         )))?;
-        self.begin_sequence(record.sequence + 1, (needed_s * 10.0).ceil() / 10.0)?;
+        // At most half of a trial is warm-up: beyond that the measured window grows with it.
+        let settle_s = (needed_s * 10.0).ceil() / 10.0;
+        self.begin_sequence(record.sequence + 1, settle_s, record.measure_s.max(settle_s))?;
         Ok(true)
     }
 

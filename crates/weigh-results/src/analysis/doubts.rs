@@ -1,15 +1,16 @@
 //! Doubts that are visible in the stored data.
 
+use weigh_stats::replication::Variances;
 use weigh_stats::totals;
 use weigh_stats::verdict::Decision;
 
 use super::checks::{AaCheck, AaOutcome, SelfChecks};
 use super::costs::INFORMATION_P;
-use super::judge::Comparison;
+use super::judge::{self, Comparison};
 use super::rounds::{Rounds, decoded, median, quantile_of};
 use super::summary::VariantSummary;
 use crate::doubt::{Doubt, DoubtKind};
-use crate::model::{FinishReason, Interference, Metric, Run, Trial};
+use crate::model::{FinishReason, Interference, Metric, Replication, Run, Slot, Trial};
 
 /// A client above this share of its busiest core measures itself.
 const CLIENT_BUSY: f64 = 0.70;
@@ -42,6 +43,7 @@ pub(crate) fn visible(
     room(rounds, &mut doubts);
     rare_stalls(run, rounds, comparisons, &mut doubts);
     tick_aligned(run, rounds, variants, &mut doubts);
+    restarts(run, rounds, &mut doubts);
     host(run, &mut doubts);
     ending(run, &mut doubts);
     doubts
@@ -259,6 +261,27 @@ fn tick_aligned(run: &Run, rounds: &Rounds<'_>, variants: &[VariantSummary], dou
         let evidence =
             format!("most latencies lie at multiples of the {:.0} ms scheduler tick", tick_ns / 1e6);
         doubts.push(doubt(DoubtKind::TickAligned, evidence, aligned));
+    }
+}
+
+/// The same variant varies between restarts by more than the difference that matters: the layout of a start is
+/// then as large as what is looked for, and only many epochs average it out.
+fn restarts(run: &Run, rounds: &Rounds<'_>, doubts: &mut Vec<Doubt>) {
+    let Some(metric) = run.header.plan.judge.decide.first().copied() else { return };
+    if rounds.replication != Replication::Epoch {
+        return;
+    }
+    let observations = rounds.observations(metric);
+    for variant in (0..run.header.plan.variants.len()).filter(|variant| *variant != rounds.baseline) {
+        let slots = [Slot { variant, copy: 0 }];
+        let ratios = judge::log_ratios(&observations, &slots, &rounds.baseline_slots(), u32::MAX);
+        let Some(variances) = Variances::of(&ratios) else { continue };
+        let deviation = variances.epoch.max(0.0).sqrt();
+        if deviation > run.header.plan.judge.difference.ln_1p() {
+            let evidence =
+                format!("from one start to the next it varies by {:.1} %", deviation.exp_m1() * 100.0);
+            doubts.push(doubt(DoubtKind::RestartVariation, evidence, vec![variant]));
+        }
     }
 }
 
