@@ -215,7 +215,9 @@ impl Session<'_, '_> {
             }
         }
         let overrun = self.elapsed_s() > OVERRUN * self.run.header.plan.judge.budget_s
-            && done >= horizon::FEWEST_UNITS * self.run.horizon.map_or(1, |(_, _, per_unit)| per_unit);
+            && done
+                >= horizon::fewest_units(record.replication)
+                    * self.run.horizon.map_or(1, |(_, _, per_unit)| per_unit);
         Ok(overrun.then_some(FinishReason::Budget))
     }
 

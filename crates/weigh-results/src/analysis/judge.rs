@@ -65,11 +65,14 @@ pub fn sequence(run: &Run, rounds: &Rounds<'_>) -> Vec<Comparison> {
 
 /// The boundary of a run's comparisons once the horizon is known.
 pub(crate) fn boundary(rounds: &Rounds<'_>, alpha: f64) -> Option<Boundary> {
-    let first = match rounds.replication {
+    Some(remembered(first_look(rounds.replication), rounds.horizon?, alpha))
+}
+
+fn first_look(replication: Replication) -> u32 {
+    match replication {
         Replication::Round => FIRST_LOOK_ROUNDS,
         Replication::Epoch => FIRST_LOOK_EPOCHS,
-    };
-    Some(remembered(first, rounds.horizon?, alpha))
+    }
 }
 
 /// A boundary costs tens of milliseconds of CPU and is a pure function of three numbers; a run asks for
@@ -104,7 +107,8 @@ pub(crate) fn judge(
     let mut looks: Vec<Look> =
         boundary.looks().iter().copied().filter(|look| look.units <= reached).collect();
     let at_horizon = looks.last().is_some_and(|look| look.units == boundary.horizon());
-    if ended && !at_horizon && looks.last().is_none_or(|look| look.units < reached) {
+    let enough = reached >= first_look(rounds.replication);
+    if ended && enough && !at_horizon && looks.last().is_none_or(|look| look.units < reached) {
         looks.extend(boundary.end_early(reached));
     }
     let last = looks.len();

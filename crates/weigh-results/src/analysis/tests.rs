@@ -226,7 +226,7 @@ fn before_the_first_look_nothing_is_said() {
 #[test]
 fn a_run_cut_short_is_judged_on_what_it_has() {
     let mut run = Synthetic { speeds: vec![1_000.0, 3_000.0], ..Synthetic::default() }.run();
-    run.rounds.truncate(6);
+    run.rounds.truncate(9);
     run.apply(Event::Finished(Finish { reason: FinishReason::Interrupted, elapsed_s: 30.0 }));
     let analysis = analyse(&run);
     assert_eq!(analysis.comparisons[0].decision, Decision::Different);

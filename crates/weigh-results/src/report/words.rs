@@ -9,6 +9,8 @@ use crate::analysis::{AaCheck, AaOutcome, Analysis, Because, Comparison};
 use crate::doubt::Doubt;
 use crate::model::{Direction, Metric, Plan, Run};
 
+/// Nobody waits longer than this for a verdict, seconds.
+const OUT_OF_REACH_S: f64 = 12.0 * 3_600.0;
 /// Reasons told per variant; the rest are counted.
 const REASONS: usize = 4;
 
@@ -171,11 +173,25 @@ fn undecided(run: &Run, analysis: &Analysis, comparison: &Comparison, interval: 
         interval_words(plan, interval),
     );
     let (_, low, high) = interval.ratio();
-    let above = units::percent((high - 1.0).max(1.0 - low));
-    text.push_str(&format!(", so differences above {above} are excluded"));
-    if let Some(more) = more_time_s(run, analysis, comparison) {
+    let above = (high - 1.0).max(1.0 - low);
+    if above > 1.0 {
+        text.push_str(", which excludes hardly anything");
+    } else {
+        text.push_str(&format!(", so differences above {} are excluded", units::percent(above)));
+    }
+    if let Some(more_s) = more_time_s(run, analysis, comparison) {
         let matters = units::planned_percent(plan.judge.difference);
-        text.push_str(&format!("; about {} more would show whether it is within {matters}", about(more)));
+        if more_s > OUT_OF_REACH_S {
+            let hint = "a quieter machine or a steadier load would help more than time";
+            text.push_str(&format!(
+                "; whether it is within {matters} is out of reach with this noise: {hint}"
+            ));
+        } else {
+            text.push_str(&format!(
+                "; about {} more would show whether it is within {matters}",
+                about(more_s)
+            ));
+        }
     }
     text + "."
 }
@@ -218,8 +234,7 @@ fn about(seconds: f64) -> String {
     match minutes {
         one if one < 1.5 => "a minute".into(),
         few if few < 90.0 => format!("{few:.0} minutes"),
-        many if many < 48.0 * 60.0 => format!("{:.0} hours", many / 60.0),
-        days => format!("{:.0} days", days / (24.0 * 60.0)),
+        many => format!("{:.0} hours", many / 60.0),
     }
 }
 

@@ -39,7 +39,8 @@ const BEYOND_THE_SESSION: [&str; 16] = [
 /// Settings `--describe-config` hides (developers' options, extensions') that people do weigh, with their
 /// contexts.
 /// Those of extensions exist only once their library is preloaded, which takes a restart anyway.
-const HIDDEN: [(&str, &str, &str); 12] = [
+const HIDDEN: [(&str, &str, &str); 13] = [
+    ("application_name", "internal", "STRING"),
     ("auto_explain.log_analyze", "postmaster", "BOOLEAN"),
     ("auto_explain.log_min_duration", "postmaster", "INTEGER"),
     ("auto_explain.log_timing", "postmaster", "BOOLEAN"),
