@@ -162,9 +162,8 @@ fn cost(summary: &VariantSummary, counter: &str) -> Option<f64> {
 }
 
 fn debt(analysis: &Analysis) -> Option<TableColumn> {
-    let show = |summary: &VariantSummary| {
-        Cell::new(summary.debt_s.map_or_else(|| "–".into(), |seconds| format!("{seconds:.1} s")))
-    };
+    let show =
+        |summary: &VariantSummary| Cell::new(summary.debt_s.map_or_else(|| "–".into(), units::seconds));
     let known = analysis.variants.iter().any(|summary| summary.debt_s.is_some());
     let cells = analysis.variants.iter().map(show).collect();
     known.then(|| TableColumn { heading: "debt".into(), cells, left: false, priority: Some(65) })
