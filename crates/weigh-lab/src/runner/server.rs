@@ -114,10 +114,11 @@ impl Subject for ServerSubject {
         let mut trial = request.empty_trial();
         let Some(loaded) = self.loaded(request)? else { return Ok(None) };
         let (debt_s, after) = self.drained(request)?;
+        let whole_s = loaded.began.elapsed().as_secs_f64();
         self.system.leave(request.slot)?;
         let items = items_per_operation(&self.variants[request.slot.variant], &loaded.report);
         trial.whole = Window {
-            seconds: loaded.began.elapsed().as_secs_f64(),
+            seconds: whole_s,
             ops: scaled(loaded.report.operations_total, items),
             counters: weigh_collect::delta(&loaded.before, &after),
         };

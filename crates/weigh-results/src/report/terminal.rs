@@ -116,6 +116,9 @@ fn checks(run: &Run, analysis: &Analysis, style: &Style) -> String {
         };
         text.push_str(&style.paragraph("A/A", ink, &words::aa(run, check)));
     }
+    if let Some(cost) = words::client(run, analysis) {
+        text.push_str(&style.paragraph("client", Ink::Faint, &cost));
+    }
     text
 }
 

@@ -288,6 +288,24 @@ fn reason(plan: &Plan, because: &Because) -> String {
     format!("{text} ({size})")
 }
 
+/// What the load generator itself cost, where it is apart from the system.
+pub fn client(run: &Run, analysis: &Analysis) -> Option<String> {
+    if run.header.plan.in_process {
+        return None;
+    }
+    let costs: Vec<f64> =
+        analysis.variants.iter().filter_map(|summary| summary.client_user_per_op_s).collect();
+    let (least, most) = (costs.iter().copied().reduce(f64::min)?, costs.iter().copied().reduce(f64::max)?);
+    let busiest = analysis.variants.iter().filter_map(|summary| summary.client_busiest).reduce(f64::max)?;
+    Some(format!(
+        "the load generator used {} to {} of user CPU per {}, at most {:.0} % of a core per thread.",
+        units::seconds(least),
+        units::seconds(most),
+        run.header.plan.unit.as_deref().unwrap_or("operation"),
+        100.0 * busiest
+    ))
+}
+
 /// The A/A check of one metric in a sentence.
 pub fn aa(run: &Run, check: &AaCheck) -> String {
     let baseline = quoted(&run.header.plan, run.header.plan.baseline);
