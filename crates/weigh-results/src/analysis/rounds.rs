@@ -1,5 +1,6 @@
 //! The complete rounds of the sequence that counts, and per-trial values of a metric in them.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
@@ -23,7 +24,7 @@ pub struct Rounds<'a> {
     pub(crate) round_s: Option<f64>,
     /// The baseline's index.
     pub(crate) baseline: usize,
-    latencies: BTreeMap<(u32, Slot), Latencies>,
+    latencies: OnceCell<BTreeMap<(u32, Slot), Latencies>>,
 }
 
 /// What a trial's latencies come to. Histograms themselves are too large to keep for thousands of trials.
@@ -33,6 +34,20 @@ struct Latencies {
     p50_s: Option<f64>,
     p95_s: Option<f64>,
     p99_s: Option<f64>,
+}
+
+impl Latencies {
+    fn of(histogram: &Histogram<u64>) -> Latencies {
+        let known = |quantile| {
+            quantiles::is_known(quantile, histogram.len()).then(|| quantile_s(histogram, quantile))
+        };
+        Latencies {
+            mean_s: histogram.mean() / 1e9,
+            p50_s: known(0.50),
+            p95_s: known(0.95),
+            p99_s: known(0.99),
+        }
+    }
 }
 
 /// One complete round.
@@ -94,10 +109,9 @@ impl<'a> Rounds<'a> {
             horizon,
             round_s: median(complete.values().copied().collect()),
             baseline: run.header.plan.baseline,
-            latencies: BTreeMap::new(),
+            latencies: OnceCell::new(),
         };
         rounds.drop_incomplete_epoch(run, number);
-        rounds.read_latencies();
         rounds
     }
 
@@ -123,22 +137,18 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    fn read_latencies(&mut self) {
-        for round in &self.rounds {
-            for (slot, trial) in &round.trials {
-                let Some(histogram) = decoded(trial) else { continue };
-                let known = |quantile| {
-                    quantiles::is_known(quantile, histogram.len()).then(|| quantile_s(&histogram, quantile))
-                };
-                let latencies = Latencies {
-                    mean_s: histogram.mean() / 1e9,
-                    p50_s: known(0.50),
-                    p95_s: known(0.95),
-                    p99_s: known(0.99),
-                };
-                self.latencies.insert((round.number, *slot), latencies);
-            }
-        }
+    /// Read when a metric first asks: the runner counts units after every round, and decoding every trial's
+    /// histogram for that would be CPU taken from the machine that is measured.
+    fn latencies(&self) -> &BTreeMap<(u32, Slot), Latencies> {
+        self.latencies.get_or_init(|| {
+            self.rounds
+                .iter()
+                .flat_map(|round| {
+                    round.trials.iter().map(move |(slot, trial)| ((round.number, *slot), trial))
+                })
+                .filter_map(|(place, trial)| Some((place, Latencies::of(&decoded(trial)?))))
+                .collect()
+        })
     }
 
     /// Complete rounds that count.
@@ -216,11 +226,11 @@ impl<'a> Rounds<'a> {
         match metric {
             Metric::Throughput => Some(ops / trial.measured.seconds),
             Metric::Time if trial.latency.is_none() => Some(trial.measured.seconds / ops),
-            Metric::Time | Metric::LatencyMean => Some(self.latencies.get(&(round, slot))?.mean_s),
+            Metric::Time | Metric::LatencyMean => Some(self.latencies().get(&(round, slot))?.mean_s),
             Metric::CpuPerOp => Some(trial.whole.counters.get("server.cpu_us")? / 1e6 / whole_ops(trial)),
-            Metric::LatencyP50 => self.latencies.get(&(round, slot))?.p50_s,
-            Metric::LatencyP95 => self.latencies.get(&(round, slot))?.p95_s,
-            Metric::LatencyP99 => self.latencies.get(&(round, slot))?.p99_s,
+            Metric::LatencyP50 => self.latencies().get(&(round, slot))?.p50_s,
+            Metric::LatencyP95 => self.latencies().get(&(round, slot))?.p95_s,
+            Metric::LatencyP99 => self.latencies().get(&(round, slot))?.p99_s,
         }
     }
 
