@@ -1,19 +1,10 @@
 //! How many rounds fit in the budget: fixed after the pilot, from timings only.
 
+use weigh_results::analysis::judge::first_look;
 use weigh_results::model::Replication;
-use weigh_stats::boundary::{FIRST_LOOK_EPOCHS, FIRST_LOOK_ROUNDS};
 
 /// Rounds of the pilot: enough switches to see the warm-up, few enough to throw away.
 pub(crate) const PILOT_ROUNDS: u32 = 3;
-/// Fewest units a run is judged on, whatever the budget: those of the first look. Below them the t approximation
-/// of the intervals has not been shown to hold.
-pub(crate) fn fewest_units(replication: Replication) -> u32 {
-    match replication {
-        Replication::Round => FIRST_LOOK_ROUNDS,
-        Replication::Epoch => FIRST_LOOK_EPOCHS,
-    }
-}
-
 /// Rounds between restarts before the variance between starts is known (docs/methods.md, restarts).
 const ROUNDS_PER_EPOCH: u32 = 6;
 /// Epochs that the budget should hold.
@@ -40,7 +31,7 @@ pub(crate) fn horizon(
     let done = f64::from(rounds_done);
     match replication {
         Replication::Round => Horizon {
-            units: floor(done + remaining_s / round_s).max(fewest_units(replication)),
+            units: floor(done + remaining_s / round_s).max(first_look(replication)),
             rounds_per_unit: 1,
         },
         Replication::Epoch => {
@@ -48,7 +39,7 @@ pub(crate) fn horizon(
             let per_unit = floor((whole_s / EPOCHS_WANTED - restart_s) / round_s).clamp(1, ROUNDS_PER_EPOCH);
             let unit_s = f64::from(per_unit) * round_s + restart_s;
             Horizon {
-                units: floor((whole_s + restart_s) / unit_s).max(fewest_units(replication)),
+                units: floor((whole_s + restart_s) / unit_s).max(first_look(replication)),
                 rounds_per_unit: per_unit,
             }
         }

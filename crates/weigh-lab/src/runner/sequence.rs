@@ -216,7 +216,7 @@ impl Session<'_, '_> {
         }
         let overrun = self.elapsed_s() > OVERRUN * self.run.header.plan.judge.budget_s
             && done
-                >= horizon::fewest_units(record.replication)
+                >= analysis::judge::first_look(record.replication)
                     * self.run.horizon.map_or(1, |(_, _, per_unit)| per_unit);
         Ok(overrun.then_some(FinishReason::Budget))
     }

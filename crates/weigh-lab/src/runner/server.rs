@@ -4,7 +4,6 @@
 //! window, drain the debt, leave. Costs are taken over the whole trial, from the start of the load to
 //! the end of the drain, so that work left behind is charged to who left it.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -133,7 +132,7 @@ impl Subject for ServerSubject {
         trial.bins_100ms = loaded.report.bins_100ms.clone();
         trial.interference = loaded.window.interference(&loaded.report, loaded.frozen_s);
         trial.client = client_cost(&loaded.report);
-        trial.gauges = gauges(&self.work_dir);
+        trial.gauges = super::interference::room(&self.work_dir);
         trial.latency = Some(
             histogram::encode(&loaded.report.latency)
                 .map_err(|error| SystemError::new("cannot store latencies").caused_by(error))?,
@@ -187,9 +186,4 @@ fn client_cost(report: &LoadReport) -> ClientCost {
         system_s: report.client_system.as_secs_f64(),
         busiest_thread: report.busiest_thread,
     }
-}
-
-/// Room left on the host at the end of a trial.
-fn gauges(work_dir: &Path) -> BTreeMap<String, f64> {
-    super::interference::room(work_dir)
 }

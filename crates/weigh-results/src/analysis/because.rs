@@ -3,8 +3,8 @@
 use weigh_stats::Interval;
 use weigh_stats::multiplicity;
 
-use super::costs;
 use super::rounds::Rounds;
+use super::summary::VariantSummary;
 use crate::model::Run;
 
 /// Family-wise error over all counters and variants (Holm).
@@ -28,12 +28,13 @@ pub struct Because {
 }
 
 /// Counters that are materially and reliably different, largest first within each variant.
-pub(crate) fn because(run: &Run, rounds: &Rounds<'_>) -> Vec<Because> {
+pub(crate) fn because(run: &Run, rounds: &Rounds<'_>, variants: &[VariantSummary]) -> Vec<Because> {
     let plan = &run.header.plan;
     let mut candidates = Vec::new();
     let mut p_values = Vec::new();
-    for variant in (0..plan.variants.len()).filter(|variant| *variant != plan.baseline) {
-        for cost in costs::costs(run, rounds, variant) {
+    for summary in variants.iter().filter(|summary| summary.variant != plan.baseline) {
+        let variant = summary.variant;
+        for cost in &summary.costs {
             let Some(compared) = cost.against_baseline else { continue };
             if !explains(&cost.counter) {
                 continue;
@@ -42,7 +43,7 @@ pub(crate) fn because(run: &Run, rounds: &Rounds<'_>) -> Vec<Because> {
             candidates.push(Because {
                 variant,
                 size: size(rounds, variant, cost.per_op, cost.baseline_per_op),
-                counter: cost.counter,
+                counter: cost.counter.clone(),
                 variant_per_op: cost.per_op,
                 baseline_per_op: cost.baseline_per_op,
                 ratio: compared.ratio,

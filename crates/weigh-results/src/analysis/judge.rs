@@ -68,7 +68,9 @@ pub(crate) fn boundary(rounds: &Rounds<'_>, alpha: f64) -> Option<Boundary> {
     Some(remembered(first_look(rounds.replication), rounds.horizon?, alpha))
 }
 
-fn first_look(replication: Replication) -> u32 {
+/// Units at the first look of the boundary: below them nothing is judged, because the t approximation of the
+/// intervals has not been shown to hold.
+pub fn first_look(replication: Replication) -> u32 {
     match replication {
         Replication::Round => FIRST_LOOK_ROUNDS,
         Replication::Epoch => FIRST_LOOK_EPOCHS,

@@ -63,7 +63,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let aa = checks::aa(run, &rounds);
     let self_checks = checks::self_checks(run, &rounds);
     let variants = summary::summaries(run, &rounds);
-    let because = because::because(run, &rounds);
+    let because = because::because(run, &rounds, &variants);
     let mut doubts = run.doubts.clone();
     doubts.extend(doubts::visible(run, &rounds, &comparisons, &aa, &self_checks, &variants));
     doubts.sort_by_key(|doubt| doubt.kind);
