@@ -11,7 +11,7 @@ demo: setup build          ## weigh a durability setting on a private PostgreSQL
 test: setup lint           ## lints, then every test, against real servers
 	scripts/test
 
-bench: setup               ## our client beside pgbench, the engine alone, the statistics: ratios, not times
+bench: setup               ## our clients beside the best-known tools, the engine alone, the statistics: ratios, not times
 	cargo bench --workspace
 
 build:

@@ -8,15 +8,20 @@
 //! while connecting; on the hot path it only encodes and decodes. It never creates tables or data, never
 //! measures and never decides what counts: that is the engine's. How to add one: `docs/writing-a-driver.md`.
 
+mod command;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 mod table;
+mod text;
+mod transport;
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+pub use command::CommandOperation;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub use sql::{SqlOperation, StatementError};
-pub use table::{DRIVERS, DriverEntry, Kind};
+pub use table::{DRIVERS, DriverEntry, Kind, driver_of_scheme};
+pub use transport::{Endpoint, ServerUrl, TlsConfig, Verify};

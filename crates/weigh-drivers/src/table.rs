@@ -9,6 +9,8 @@ pub struct DriverEntry {
     pub summary: &'static str,
     /// Where its clients run.
     pub kind: Kind,
+    /// Schemes of URLs it takes, the usual one first; none for an in-process system.
+    pub schemes: &'static [&'static str],
 }
 
 /// Where a driver's clients run.
@@ -27,10 +29,22 @@ pub static DRIVERS: &[DriverEntry] = &[
         name: "postgres",
         summary: "PostgreSQL's extended protocol, prepared, over unix sockets and TCP",
         kind: Kind::Socket,
+        schemes: &["postgres", "postgresql"],
     },
     #[cfg(feature = "sqlite")]
-    DriverEntry { name: "sqlite", summary: "SQLite, embedded, prepared statements", kind: Kind::Inline },
+    DriverEntry {
+        name: "sqlite",
+        summary: "SQLite, embedded, prepared statements",
+        kind: Kind::Inline,
+        schemes: &[],
+    },
 ];
+
+/// The driver for URLs of a scheme (`rediss`), in lower case.
+#[must_use]
+pub fn driver_of_scheme(scheme: &str) -> Option<&'static DriverEntry> {
+    DRIVERS.iter().find(|entry| entry.schemes.contains(&scheme))
+}
 
 #[cfg(test)]
 mod tests {

@@ -85,7 +85,7 @@ fn a_cancel_does_not_wait_for_the_statement() {
 fn a_reply_that_never_comes_is_given_up() {
     let sleep = [work("sleep", &["SELECT pg_sleep(20)"], vec![], 1)];
     let config = PostgresConfig { operations: vec![sleep[0].sql.clone()], ..shared().config() };
-    let limits = Limits { reply: ms(150), drain: ms(100) };
+    let limits = Limits { reply: ms(150), drain: ms(100), publish_every: None };
     let begun = Instant::now();
     let load = connect(&spec(2, 1, &sleep), Arc::new(config.build().unwrap()), limits).unwrap().begin();
     let report = load.finish().unwrap();

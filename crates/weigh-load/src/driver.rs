@@ -40,6 +40,12 @@ pub trait SocketClient: Send {
     /// Looks at received bytes and consumes at most one complete reply. Called again with what is left, and
     /// with that and more once more has arrived. Bytes may arrive one at a time.
     fn decode(&mut self, received: &[u8]) -> Decoded;
+
+    /// Whether [`decode`](Self::decode) may finish another operation without more bytes: true only for a client
+    /// that keeps bytes of its own (TLS). The engine then calls it with nothing.
+    fn has_more(&self) -> bool {
+        false
+    }
 }
 
 /// What [`SocketClient::decode`] found.
@@ -62,6 +68,11 @@ pub trait InlineClient: Send {
 pub enum Outcome {
     /// Done and validated.
     Success,
+    /// Done and valid, and what was asked for was not there (a cache without the key). Timed as a success.
+    Miss,
+    /// Done, and some of its items failed (documents of an unordered bulk): messages and how many items each
+    /// hit. Timed as a success.
+    Partial(Vec<(String, u64)>),
     /// The system answered with an error (its message, shortened and without the parameters, so that
     /// equal failures count together). Counted and shown, never timed as a success.
     Error(String),

@@ -21,5 +21,5 @@ mod spec;
 pub use driver::{Connection, Decoded, Driver, DriverError, InlineClient, Outcome, SocketClient};
 pub use engine::{CancelHandle, ConnectedLoad, Limits, RunningLoad, connect, start};
 pub use error::LoadError;
-pub use report::{LoadReport, OperationReport};
-pub use spec::{LoadSpec, Operation, Schedule};
+pub use report::{LoadReport, LoadSnapshot, OperationReport, ScheduleReport};
+pub use spec::{Arrivals, LoadSpec, Operation, Schedule};

@@ -27,6 +27,9 @@ pub struct LoadSpec {
     pub settle: Duration,
     /// Measured window.
     pub measure: Duration,
+    /// Ends the measured window earlier: after this many operations were sent in it, shared out among the worker
+    /// threads, and answered. `None`: time alone ends it.
+    pub operations_limit: Option<u64>,
     /// When operations are sent.
     pub schedule: Schedule,
     /// The operations and how often each is chosen.
@@ -42,9 +45,31 @@ pub struct LoadSpec {
 /// When operations are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
-    /// As soon as the previous reply is in.
+    /// Closed loop: as soon as the previous reply is in.
     Closed,
+    /// Open loop: on a schedule that does not wait for the system. Latency counts from the intended start, so that
+    /// a system that stalls is charged for everyone who would have waited. An operation that is due while every
+    /// connection is busy is sent late, in order, and never dropped.
+    Open {
+        /// Operations per second, over all clients.
+        rate_per_s: f64,
+        /// How the intended starts are spaced.
+        arrivals: Arrivals,
+    },
 }
+
+/// How the intended starts of an open loop are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Evenly.
+    #[default]
+    Constant,
+    /// As independent users come: exponential gaps, drawn from the load's seed.
+    Poisson,
+}
+
+/// Highest rate that can be asked for, operations per second.
+const RATE_LIMIT_PER_S: f64 = 1e8;
 
 /// One kind of operation: the driver knows it by its index.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +102,16 @@ impl LoadSpec {
         }
         if self.trial_number >= TRIALS_LIMIT {
             return Err(LoadError::Spec(format!("a run has at most {TRIALS_LIMIT} trials")));
+        }
+        if let Schedule::Open { rate_per_s, .. } = self.schedule
+            && !(rate_per_s > 0.0 && rate_per_s <= RATE_LIMIT_PER_S)
+        {
+            return Err(LoadError::Spec(format!(
+                "the rate must be above 0 and at most 1e8/s, not `{rate_per_s}`"
+            )));
+        }
+        if self.operations_limit == Some(0) {
+            return Err(LoadError::Spec("a limit of 0 operations leaves nothing to measure".into()));
         }
         if self.operations.is_empty() {
             return Err(LoadError::Spec("there is no operation".into()));

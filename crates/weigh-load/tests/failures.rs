@@ -57,7 +57,7 @@ fn some_refused_connections_are_counted_and_tried_again() {
 
 #[test]
 fn a_stuck_server_ends_in_bounded_time_and_is_counted() {
-    let limits = Limits { reply: ms(150), drain: ms(200) };
+    let limits = Limits { reply: ms(150), drain: ms(200), publish_every: None };
     let driver = Arc::new(FakeDriver::new(Behaviour::StuckAfter(10)));
     let begun = Instant::now();
     let report = connect(&spec(3, 1, 1), driver.clone(), limits).unwrap().begin().finish().unwrap();
@@ -69,7 +69,7 @@ fn a_stuck_server_ends_in_bounded_time_and_is_counted() {
 
 #[test]
 fn what_is_outstanding_at_the_end_is_awaited_and_then_counted() {
-    let limits = Limits { reply: ms(60_000), drain: ms(150) };
+    let limits = Limits { reply: ms(60_000), drain: ms(150), publish_every: None };
     let begun = Instant::now();
     let report = connect(&spec(2, 1, 3), Arc::new(FakeDriver::new(Behaviour::Deaf)), limits)
         .unwrap()

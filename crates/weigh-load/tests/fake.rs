@@ -179,6 +179,7 @@ pub fn spec(clients: usize, threads: usize, pipeline: usize) -> LoadSpec {
         ],
         seed: 1,
         trial_number: 0,
+        operations_limit: None,
         pin: false,
     }
 }

@@ -46,6 +46,7 @@ pub fn spec(clients: usize, pipeline: usize, work: &[Work]) -> LoadSpec {
         operations: work.iter().map(|w| w.load.clone()).collect(),
         seed: 7,
         trial_number: 1,
+        operations_limit: None,
         pin: false,
     }
 }

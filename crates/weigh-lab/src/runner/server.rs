@@ -56,6 +56,7 @@ impl ServerSubject {
                 .collect(),
             seed: request.seed,
             trial_number: request.trial_number,
+            operations_limit: None,
             pin: false,
         }
     }

@@ -56,7 +56,9 @@ pub(super) fn run(
                     let outcome = client.execute(operation, &mut slot.stream.parameters(operation));
                     let ended_ns = timeline.now_ns();
                     match outcome {
-                        Outcome::Success => recorder.success(operation, intended_ns, ended_ns),
+                        Outcome::Success | Outcome::Miss | Outcome::Partial(_) => {
+                            recorder.success(operation, intended_ns, ended_ns)
+                        }
                         Outcome::Error(message) => recorder.failure(&message, 1),
                         Outcome::Broken(message) => {
                             recorder.failure(&message, 1);

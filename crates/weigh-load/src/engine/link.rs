@@ -195,7 +195,7 @@ fn decode_all(
         used += decoded.consumed;
         let error = match decoded.finished {
             None => break,
-            Some(Outcome::Success) => None,
+            Some(Outcome::Success | Outcome::Miss | Outcome::Partial(_)) => None,
             Some(Outcome::Error(message)) => Some(message),
             Some(Outcome::Broken(message)) => return Err(message),
         };

@@ -213,7 +213,11 @@ impl RunningLoad {
             operations_measured: 0,
             operations_total: 0,
             errors: BTreeMap::new(),
+            misses: 0,
+            item_errors: BTreeMap::new(),
             reconnects: 0,
+            service: None,
+            schedule: None,
             latency: latency_histogram()?,
             operations: self.operation_reports(reports)?,
             bins_100ms: Vec::new(),
@@ -241,7 +245,7 @@ impl RunningLoad {
                     latency.add(&report.recorder.latencies[index]).map_err(merge_failed)?;
                 }
                 let name = operation.name.clone();
-                Ok(OperationReport { name, operations_measured: latency.len(), latency })
+                Ok(OperationReport { name, operations_measured: latency.len(), latency, service: None })
             })
             .collect()
     }

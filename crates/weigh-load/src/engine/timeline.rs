@@ -11,11 +11,13 @@ pub struct Limits {
     pub reply: Duration,
     /// Outstanding replies are awaited this long after the measured window.
     pub drain: Duration,
+    /// Workers publish what [`RunningLoad::snapshot`](crate::RunningLoad::snapshot) shows this often; `None`: never.
+    pub publish_every: Option<Duration>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { reply: Duration::from_secs(30), drain: Duration::from_secs(10) }
+        Self { reply: Duration::from_secs(30), drain: Duration::from_secs(10), publish_every: None }
     }
 }
 
@@ -66,7 +68,7 @@ impl Schedule {
     #[inline]
     pub(super) fn intended_ns(self, now_ns: u64) -> u64 {
         match self {
-            Self::Closed => now_ns,
+            Self::Closed | Self::Open { .. } => now_ns,
         }
     }
 }

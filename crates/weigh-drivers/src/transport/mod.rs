@@ -1,0 +1,20 @@
+//! The way to a server: endpoints, sockets, TLS. Shared by every socket driver.
+//!
+//! - [`Endpoint`]: where a server listens; [`ServerUrl`]: what a URL says about a server; [`TlsConfig`].
+//! - `Wire`: a connected socket, blocking and with a time limit: for logging in and preparing.
+//! - `Protocol`: the state of one connection without its socket: what a driver writes.
+//!   `Wire::into_connection` makes the engine's connection of both.
+//!
+//! Nothing in here knows a protocol's bytes, and nothing is measured here.
+
+mod client;
+mod endpoint;
+mod tls;
+mod url;
+mod wire;
+
+pub(crate) use client::Protocol;
+pub use endpoint::Endpoint;
+pub use tls::{TlsConfig, Verify};
+pub use url::ServerUrl;
+pub(crate) use wire::{ANSWER_LIMIT, Wire};
