@@ -41,10 +41,94 @@ pub trait SocketClient: Send {
     /// with that and more once more has arrived. Bytes may arrive one at a time.
     fn decode(&mut self, received: &[u8]) -> Decoded;
 
-    /// Whether [`decode`](Self::decode) may finish another operation without more bytes: true only for a client
-    /// that keeps bytes of its own (TLS). The engine then calls it with nothing.
+    /// Whether [`decode`](Self::decode) may finish the oldest operation without more bytes: true for a client that
+    /// keeps received bytes of its own (TLS), or when that operation is one the server never answers. The engine
+    /// then calls it with nothing, while something that was handed to the socket is in flight.
     fn has_more(&self) -> bool {
         false
+    }
+
+    /// Whether the server takes no more requests on this connection and said so (HTTP's `Connection: close`). Asked
+    /// after operations were finished and after a close. The engine then sends nothing more on it, counts what is
+    /// still in flight as failed, makes the connection again and counts a reconnect, and no error.
+    fn is_spent(&self) -> bool {
+        false
+    }
+
+    /// The server has closed its side: how the oldest operation in flight ends by that. A reply that lasts until the
+    /// close is complete now; `Broken` gives the message for everything in flight; `None`: it says nothing. With
+    /// nothing in flight and [`is_spent`](Self::is_spent) after it, the close is no error.
+    fn closed(&mut self) -> Option<Outcome> {
+        None
+    }
+
+    /// Decodes until the client wants more bytes; says how many of them are dealt with. Leave it as it is: it is a
+    /// method so that the loop is compiled together with the client's own `decode`, without a call per reply.
+    fn decode_all(&mut self, received: &[u8], replies: &mut Replies) -> usize {
+        let mut used = 0;
+        while used < received.len() || (replies.may_ask() && self.has_more()) {
+            let decoded = self.decode(&received[used..]);
+            used += decoded.consumed;
+            let Some(outcome) = decoded.finished else { break };
+            if !replies.add(outcome) {
+                break;
+            }
+        }
+        used
+    }
+}
+
+/// The replies one call of [`SocketClient::decode_all`] found. Made and read by the engine.
+#[derive(Debug, Default)]
+pub struct Replies {
+    pub(crate) finished: usize,
+    /// Place among the finished, and outcome, of those that were not plain successes.
+    pub(crate) unusual: Vec<(usize, Outcome)>,
+    /// The connection is unusable, and why.
+    pub(crate) broken: Option<String>,
+    /// How many operations are in flight, and how many of them the socket has taken completely.
+    in_flight: usize,
+    handed_over: usize,
+}
+
+impl Replies {
+    /// Forgets what was found; operations in flight from now on.
+    pub(crate) fn reset(&mut self, in_flight: usize, handed_over: usize) {
+        self.finished = 0;
+        self.unusual.clear();
+        self.broken = None;
+        (self.in_flight, self.handed_over) = (in_flight, handed_over);
+    }
+
+    /// Whether there is an operation that could be finished without more bytes.
+    #[inline]
+    fn may_ask(&self) -> bool {
+        self.finished < self.handed_over
+    }
+
+    /// Takes the outcome of the oldest operation; says whether to go on.
+    #[inline]
+    pub(crate) fn add(&mut self, outcome: Outcome) -> bool {
+        if self.finished == self.in_flight {
+            self.broken = Some("the server sent a reply without a request".into());
+            return false;
+        }
+        match outcome {
+            Outcome::Success => self.finished += 1,
+            other => return self.add_unusual(other),
+        }
+        true
+    }
+
+    #[cold]
+    fn add_unusual(&mut self, outcome: Outcome) -> bool {
+        if let Outcome::Broken(message) = outcome {
+            self.broken = Some(message);
+            return false;
+        }
+        self.unusual.push((self.finished, outcome));
+        self.finished += 1;
+        true
     }
 }
 

@@ -1,9 +1,11 @@
 //! The load engine: keeps clients busy on a system and says how long each operation took.
 //!
-//! - [`LoadSpec`]: clients, threads, warm-up, measured window, schedule, operations and their weights.
+//! - [`LoadSpec`]: clients, threads, warm-up, measured window, operations and their weights, and the [`Schedule`]:
+//!   a closed loop, or an open one that does not wait for the system.
 //! - [`Driver`]: what a protocol or an in-process system supplies; `weigh-drivers` holds them.
 //! - [`start`] (or [`connect`] and [`ConnectedLoad::begin`]) gives a [`RunningLoad`]: the caller samples its
-//!   counters at [`RunningLoad::measure_begins`] and [`RunningLoad::measure_ends`], then takes the [`LoadReport`].
+//!   counters at [`RunningLoad::measure_begins`] and [`RunningLoad::measure_ends`], may watch
+//!   [`RunningLoad::snapshot`]s, then takes the [`LoadReport`].
 //! - [`generator`]: seeded parameters of operations, the same stream for every variant of a round.
 //! - [`null::NullDriver`]: operations that do nothing, to measure the engine itself.
 //!
@@ -18,8 +20,8 @@ pub mod null;
 mod report;
 mod spec;
 
-pub use driver::{Connection, Decoded, Driver, DriverError, InlineClient, Outcome, SocketClient};
+pub use driver::{Connection, Decoded, Driver, DriverError, InlineClient, Outcome, Replies, SocketClient};
 pub use engine::{CancelHandle, ConnectedLoad, Limits, RunningLoad, connect, start};
 pub use error::LoadError;
 pub use report::{LoadReport, LoadSnapshot, OperationReport, ScheduleReport};
-pub use spec::{Arrivals, LoadSpec, Operation, Schedule};
+pub use spec::{Arrivals, LoadSpec, Operation, RATE_LIMIT_PER_S, Schedule};

@@ -12,7 +12,9 @@ pub struct LoadReport {
     pub settled: Duration,
     /// Length of the measured window as it was.
     pub measured: Duration,
-    /// Operations that completed without error inside the measured window.
+    /// Operations that completed without error inside the measured window: over `measured`, the throughput. In an
+    /// open loop `latency` holds those that were *due* inside it, which may be more or fewer. With a limit of
+    /// operations, those that were sent inside it.
     pub operations_measured: u64,
     /// Operations that completed without error since the start of the load.
     pub operations_total: u64,
@@ -27,7 +29,7 @@ pub struct LoadReport {
     /// Connections that had to be made again.
     pub reconnects: u64,
     /// Latencies, nanoseconds, 3 significant digits. Closed loop: of operations completed inside the measured
-    /// window, from when they were sent. Open loop (*response time*): of operations due inside the window and
+    /// window (with a limit: sent inside it), from when they were sent. Open loop (*response time*): of operations due inside the window and
     /// answered at any time until the end of the drain, from their intended start.
     pub latency: Histogram<u64>,
     /// Open loop only: of the same operations, from when they were really sent (*service time*).
@@ -49,7 +51,10 @@ pub struct LoadReport {
     pub client_wait: Duration,
 }
 
-/// How an open loop kept its schedule: of operations due inside the measured window.
+/// How an open loop kept its schedule: of operations due inside the measured window, up to a cancel.
+///
+/// The books balance: what was due is either in [`LoadReport::latency`], or `never_sent`, or `never_answered`, or it
+/// failed, and then its message is among [`LoadReport::errors`].
 #[derive(Clone, Debug)]
 pub struct ScheduleReport {
     /// Operations that were due.
@@ -67,7 +72,8 @@ pub struct ScheduleReport {
     pub client_lag: Histogram<u64>,
     /// Sent more than 1 ms after the intended start.
     pub late_starts: u64,
-    /// Most operations due and not sent at any one time, summed over the workers' worst moments.
+    /// Most operations due and not sent at any one time since the window began, summed over the workers' worst
+    /// moments. 1 is what a perfect schedule has: the moment between falling due and being sent.
     pub backlog_max: u64,
 }
 
@@ -76,7 +82,7 @@ pub struct ScheduleReport {
 pub struct OperationReport {
     /// Its name.
     pub name: String,
-    /// Completed without error in the measured window.
+    /// As [`LoadReport::operations_measured`].
     pub operations_measured: u64,
     /// Its latencies, nanoseconds.
     pub latency: Histogram<u64>,

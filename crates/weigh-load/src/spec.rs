@@ -69,7 +69,7 @@ pub enum Arrivals {
 }
 
 /// Highest rate that can be asked for, operations per second.
-const RATE_LIMIT_PER_S: f64 = 1e8;
+pub const RATE_LIMIT_PER_S: f64 = 1e7;
 
 /// One kind of operation: the driver knows it by its index.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +107,7 @@ impl LoadSpec {
             && !(rate_per_s > 0.0 && rate_per_s <= RATE_LIMIT_PER_S)
         {
             return Err(LoadError::Spec(format!(
-                "the rate must be above 0 and at most 1e8/s, not `{rate_per_s}`"
+                "the rate must be above 0 and at most 1e7/s, not `{rate_per_s}`"
             )));
         }
         if self.operations_limit == Some(0) {

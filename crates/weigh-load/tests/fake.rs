@@ -1,10 +1,12 @@
 //! A protocol as simple as can be (fixed-size requests, 4-byte replies) and servers that misbehave on order.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,12 +34,30 @@ pub enum Behaviour {
     HalfAndCloseAfter(u64),
     /// Never reads.
     Deaf,
+    /// Answers at once, but for one stretch of time after the first request of all: whatever is asked then is answered
+    /// at its end.
+    StallBetween(Duration, Duration),
+    /// Takes requests of operation 1 without ever answering them.
+    SilentOnOne,
+}
+
+/// How the client's side treats bytes and operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Manner {
+    Plain,
+    /// Consumes whatever it is shown at once and finishes operations from its own store, as TLS does.
+    Hoarding,
+    /// Knows that operation 1 is never answered.
+    NoReplyToOne,
 }
 
 #[derive(Debug)]
 pub struct FakeDriver {
     pub behaviour: Behaviour,
+    pub manner: Manner,
     pub request_bytes: usize,
+    /// When requests were received, over all connections.
+    pub received: Arc<Mutex<Vec<Instant>>>,
     /// Requests that were answered without error, over all connections.
     pub answered: Arc<AtomicU64>,
     pub connects: AtomicUsize,
@@ -51,7 +71,9 @@ impl FakeDriver {
     pub fn new(behaviour: Behaviour) -> Self {
         Self {
             behaviour,
+            manner: Manner::Plain,
             request_bytes: 16,
+            received: Arc::default(),
             answered: Arc::default(),
             connects: AtomicUsize::new(0),
             refuse_first: 0,
@@ -72,13 +94,34 @@ impl Driver for FakeDriver {
         }
         let (ours, theirs) = UnixStream::pair().map_err(|e| DriverError::caused("no pair", e))?;
         ours.set_nonblocking(true).map_err(|e| DriverError::caused("not non-blocking", e))?;
-        let (behaviour, size, answered) = (self.behaviour, self.request_bytes, Arc::clone(&self.answered));
-        thread::spawn(move || serve(theirs, behaviour, size, &answered));
-        Ok(Connection::Socket(Box::new(FakeClient { socket: ours, size, client })))
+        let (behaviour, size) = (self.behaviour, self.request_bytes);
+        let (answered, received) = (Arc::clone(&self.answered), Arc::clone(&self.received));
+        thread::spawn(move || serve(theirs, behaviour, size, &answered, &received));
+        Ok(Connection::Socket(Box::new(FakeClient {
+            socket: ours,
+            size,
+            client,
+            manner: self.manner,
+            stored: Vec::new(),
+            expected: VecDeque::new(),
+        })))
     }
 }
 
-fn serve(mut socket: UnixStream, behaviour: Behaviour, size: usize, answered: &AtomicU64) {
+/// Notes the time and says when the first request of all came.
+fn note(all: &Mutex<Vec<Instant>>, received: Instant) -> Instant {
+    let mut all = all.lock().unwrap();
+    all.push(received);
+    all[0]
+}
+
+fn serve(
+    mut socket: UnixStream,
+    behaviour: Behaviour,
+    size: usize,
+    answered: &AtomicU64,
+    all: &Mutex<Vec<Instant>>,
+) {
     let mut request = vec![0; size];
     for number in 1.. {
         if matches!(behaviour, Behaviour::Deaf) {
@@ -114,6 +157,14 @@ fn serve(mut socket: UnixStream, behaviour: Behaviour, size: usize, answered: &A
                 thread::sleep(delay.saturating_sub(received.elapsed()));
                 socket.write_all(reply)
             }
+            Behaviour::StallBetween(from, to) => {
+                let since = received - note(all, received);
+                if since >= from {
+                    thread::sleep(to.saturating_sub(since));
+                }
+                socket.write_all(reply)
+            }
+            Behaviour::SilentOnOne if request[0] == 1 => continue,
             Behaviour::AnswerInPieces => reply.iter().try_for_each(|byte| socket.write_all(&[*byte])),
             _ => socket.write_all(reply),
         };
@@ -127,6 +178,17 @@ struct FakeClient {
     socket: UnixStream,
     size: usize,
     client: usize,
+    manner: Manner,
+    /// Received and not made into replies.
+    stored: Vec<u8>,
+    /// Operations encoded and not finished, in order.
+    expected: VecDeque<usize>,
+}
+
+impl FakeClient {
+    fn expects_nothing(&self) -> bool {
+        self.manner == Manner::NoReplyToOne && self.expected.front() == Some(&1)
+    }
 }
 
 impl SocketClient for FakeClient {
@@ -142,9 +204,28 @@ impl SocketClient for FakeClient {
             out.extend_from_slice(&value.to_be_bytes());
         }
         out.resize(before + self.size, b'.');
+        if self.manner == Manner::NoReplyToOne {
+            self.expected.push_back(operation);
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        self.expects_nothing() || self.stored.len() >= REPLY_BYTES
     }
 
     fn decode(&mut self, received: &[u8]) -> Decoded {
+        if self.expects_nothing() {
+            self.expected.pop_front();
+            return Decoded::finished(0, Outcome::Success);
+        }
+        if self.manner == Manner::Hoarding {
+            self.stored.extend_from_slice(received);
+            if self.stored.len() < REPLY_BYTES {
+                return Decoded::more(received.len());
+            }
+            assert_eq!(self.stored.drain(..REPLY_BYTES).next(), Some(b'+'));
+            return Decoded::finished(received.len(), Outcome::Success);
+        }
         if received.len() < REPLY_BYTES {
             return Decoded::more(0);
         }
@@ -153,6 +234,7 @@ impl SocketClient for FakeClient {
             b'-' => Outcome::Error(String::from_utf8_lossy(&received[1..REPLY_BYTES]).into_owned()),
             other => Outcome::Broken(format!("unexpected byte {other}")),
         };
+        self.expected.pop_front();
         Decoded::finished(REPLY_BYTES, outcome)
     }
 }

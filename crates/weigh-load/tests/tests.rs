@@ -5,6 +5,10 @@ mod closed_loop;
 mod failures;
 mod fake;
 mod inline;
+mod limit;
+mod open_loop;
+mod outcomes;
+mod snapshot;
 mod timing;
 
 #[test]

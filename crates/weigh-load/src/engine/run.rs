@@ -1,22 +1,21 @@
 //! Starting, cancelling and finishing a load.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mio::Waker;
-
-use super::recorder::latency_histogram;
-use super::socket_worker::EventLoop;
-use super::timeline::{Limits, Timeline};
+use super::arrivals::Place;
+use super::merge::merge;
+use super::publish::{self, Board};
+use super::socket::{EventLoop, Waker};
+use super::timeline::{Limits, Timeline, nanoseconds};
 use super::worker::{Ready, Task, WorkerReport};
 use crate::driver::{Driver, DriverError};
 use crate::error::LoadError;
-use crate::report::{LoadReport, OperationReport};
+use crate::report::{LoadReport, LoadSnapshot};
 use crate::spec::LoadSpec;
 
 /// Between `begin` and the common start: enough for every worker to be waiting for it.
@@ -27,7 +26,9 @@ const LEAD: Duration = Duration::from_millis(2);
 pub(super) struct Shared {
     cancelled: AtomicBool,
     cancelled_at: OnceLock<Instant>,
-    wakers: Vec<Arc<Waker>>,
+    wakers: Vec<Waker>,
+    /// One per worker.
+    pub(super) boards: Vec<Board>,
 }
 
 impl Shared {
@@ -40,8 +41,7 @@ impl Shared {
         self.cancelled_at.get_or_init(Instant::now);
         self.cancelled.store(true, Ordering::Relaxed);
         for waker in &self.wakers {
-            // Fails only when the worker's event loop is gone.
-            waker.wake().ok();
+            waker.wake();
         }
     }
 }
@@ -103,7 +103,11 @@ pub fn connect(spec: &LoadSpec, driver: Arc<dyn Driver>, limits: Limits) -> Resu
     let event_loops =
         (0..if blocking { 0 } else { threads }).map(|_| EventLoop::new()).collect::<Result<Vec<_>, _>>()?;
     let wakers = event_loops.iter().map(EventLoop::waker).collect();
-    let shared = Arc::new(Shared { wakers, ..Shared::default() });
+    let shared = Arc::new(Shared {
+        wakers,
+        boards: (0..threads).map(|_| Board::default()).collect(),
+        ..Shared::default()
+    });
     let mut event_loops = event_loops.into_iter();
 
     let (ready, readiness) = mpsc::channel();
@@ -113,6 +117,7 @@ pub fn connect(spec: &LoadSpec, driver: Arc<dyn Driver>, limits: Limits) -> Resu
         let (starter, go) = mpsc::channel();
         let task = Task {
             worker,
+            place: Place { worker, workers: threads },
             clients: (worker..load.spec.clients).step_by(threads).collect(),
             spec: Arc::clone(&load.spec),
             driver: Arc::clone(&driver),
@@ -149,7 +154,7 @@ impl ConnectedLoad {
     #[must_use]
     pub fn begin(self) -> RunningLoad {
         let Self { spec, limits, shared, starters, workers } = self;
-        let timeline = Timeline::new(Instant::now() + LEAD, &spec, &limits);
+        let timeline = Timeline::new(LEAD, &spec, &limits);
         for starter in &starters {
             // A worker that panicked has hung up; `finish` reports it.
             starter.send(timeline).ok();
@@ -171,7 +176,7 @@ impl RunningLoad {
         self.timeline.at(self.timeline.measure_begins_ns)
     }
 
-    /// When the measured window ends.
+    /// When the measured window ends, unless a limit of operations or a cancel ends it earlier.
     #[must_use]
     pub fn measure_ends(&self) -> Instant {
         self.timeline.at(self.timeline.measure_ends_ns)
@@ -183,8 +188,21 @@ impl RunningLoad {
         CancelHandle(Arc::clone(&self.shared))
     }
 
+    /// Whether every worker has ended, so that [`finish`](Self::finish) will not wait.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.workers.iter().all(JoinHandle::is_finished)
+    }
+
+    /// What the load has done so far, as of the workers' last publication; `None` before the first, and if
+    /// [`Limits::publish_every`] is not set. Figures never decrease from one snapshot to the next.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<LoadSnapshot> {
+        publish::snapshot(&self.shared.boards)
+    }
+
     /// Waits for the end of the load and says what it found. Replies still outstanding at the end of the
-    /// window are awaited ([`Limits::drain`]) and count in `operations_total` only.
+    /// window are awaited ([`Limits::drain`]); in a closed loop they count in `operations_total` only.
     ///
     /// # Errors
     /// [`LoadError::Panicked`] or a refusal of the operating system.
@@ -196,78 +214,9 @@ impl RunningLoad {
                 .map_err(|panic| LoadError::Panicked { worker, message: panic_message(&*panic) })?;
             reports.extend(outcome.transpose()?);
         }
-        self.merge(&reports)
-    }
-
-    fn merge(&self, reports: &[WorkerReport]) -> Result<LoadReport, LoadError> {
-        let timeline = &self.timeline;
-        let ended_ns = match self.shared.cancelled_at.get() {
-            Some(at) => super::timeline::nanoseconds(at.saturating_duration_since(timeline.start))
-                .min(timeline.measure_ends_ns),
-            None => timeline.measure_ends_ns,
-        };
-        let settled_ns = ended_ns.min(timeline.measure_begins_ns);
-        let mut report = LoadReport {
-            settled: Duration::from_nanos(settled_ns),
-            measured: Duration::from_nanos(ended_ns - settled_ns),
-            operations_measured: 0,
-            operations_total: 0,
-            errors: BTreeMap::new(),
-            misses: 0,
-            item_errors: BTreeMap::new(),
-            reconnects: 0,
-            service: None,
-            schedule: None,
-            latency: latency_histogram()?,
-            operations: self.operation_reports(reports)?,
-            bins_100ms: Vec::new(),
-            client_user: Duration::ZERO,
-            client_system: Duration::ZERO,
-            busiest_thread: 0.0,
-            client_wait: Duration::ZERO,
-        };
-        for operation in &report.operations {
-            report.latency.add(&operation.latency).map_err(merge_failed)?;
-        }
-        report.operations_measured = report.latency.len();
-        for worker in reports {
-            report.absorb(worker);
-        }
-        Ok(report)
-    }
-
-    fn operation_reports(&self, reports: &[WorkerReport]) -> Result<Vec<OperationReport>, LoadError> {
-        let operations = self.spec.operations.iter().enumerate();
-        operations
-            .map(|(index, operation)| {
-                let mut latency = latency_histogram()?;
-                for report in reports {
-                    latency.add(&report.recorder.latencies[index]).map_err(merge_failed)?;
-                }
-                let name = operation.name.clone();
-                Ok(OperationReport { name, operations_measured: latency.len(), latency, service: None })
-            })
-            .collect()
-    }
-}
-
-impl LoadReport {
-    /// Adds a worker's counts; its latencies are merged already.
-    fn absorb(&mut self, worker: &WorkerReport) {
-        let WorkerReport { recorder, spent } = worker;
-        self.operations_total += recorder.total;
-        self.reconnects += recorder.reconnects;
-        for (message, count) in &recorder.errors {
-            *self.errors.entry(message.clone()).or_default() += count;
-        }
-        self.bins_100ms.resize(recorder.bins.len(), 0);
-        for (sum, bin) in self.bins_100ms.iter_mut().zip(&recorder.bins) {
-            *sum += bin;
-        }
-        self.client_user += spent.user;
-        self.client_system += spent.system;
-        self.client_wait += spent.wait;
-        self.busiest_thread = self.busiest_thread.max(spent.busy);
+        let since_start = |at: &Instant| nanoseconds(at.saturating_duration_since(self.timeline.start));
+        let cancelled_ns = self.shared.cancelled_at.get().map(since_start);
+        merge(&self.spec, &self.timeline, cancelled_ns, &reports)
     }
 }
 
@@ -278,10 +227,6 @@ impl Drop for RunningLoad {
             self.shared.cancel();
         }
     }
-}
-
-fn merge_failed(error: impl std::fmt::Display) -> LoadError {
-    LoadError::Spec(format!("histograms do not add up: {error}"))
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {

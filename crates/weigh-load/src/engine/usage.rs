@@ -100,6 +100,12 @@ impl UsageProbe {
     }
 }
 
+/// CPU time of the calling thread since it began, user and system.
+pub(super) fn cpu_of_this_thread() -> Duration {
+    getrusage(UsageWho::RUSAGE_THREAD)
+        .map_or(Duration::ZERO, |usage| duration(usage.user_time()) + duration(usage.system_time()))
+}
+
 /// Second field of `schedstat`: nanoseconds runnable but not running.
 fn run_queue_wait(schedstat: &File) -> Option<Duration> {
     let mut text = [0; 96];
@@ -115,21 +121,11 @@ fn duration(time: TimeVal) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]
     fn a_busy_thread_is_seen_as_busy() {
-        let start = Instant::now();
-        let (begin, end) = (20_000_000, 120_000_000);
-        let timeline = Timeline {
-            start,
-            measure_begins_ns: begin,
-            measure_ends_ns: end,
-            drain_ends_ns: end,
-            reply_limit_ns: end,
-        };
+        let timeline = Timeline::of_ms(20, 120, false);
         let mut probe = UsageProbe::new(&timeline);
         while probe.due_ns() != u64::MAX {
             probe.tick(timeline.now_ns());

@@ -3,21 +3,24 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
+use super::arrivals::Place;
 use super::inline_worker;
 use super::recorder::Recorder;
 use super::run::Shared;
-use super::socket_worker::{self, EventLoop};
+use super::socket::{self, EventLoop};
 use super::thread_setup;
 use super::timeline::Timeline;
 use super::usage::Spent;
 use crate::driver::{Connection, Driver, DriverError};
 use crate::error::LoadError;
 use crate::generator::ParameterStream;
-use crate::spec::LoadSpec;
+use crate::report::ScheduleReport;
+use crate::spec::{LoadSpec, Schedule};
 
 /// Everything one worker thread is given.
 pub(super) struct Task {
     pub(super) worker: usize,
+    pub(super) place: Place,
     /// Numbers of its clients.
     pub(super) clients: Vec<usize>,
     pub(super) spec: Arc<LoadSpec>,
@@ -42,6 +45,10 @@ pub(super) struct Ready {
 pub(super) struct WorkerReport {
     pub(super) recorder: Recorder,
     pub(super) spent: Spent,
+    /// Of an open loop.
+    pub(super) schedule: Option<ScheduleReport>,
+    /// When its share of a limit was done; `None`: time ended it.
+    pub(super) ended_ns: Option<u64>,
 }
 
 impl Task {
@@ -76,14 +83,20 @@ impl Task {
         connections: Vec<Option<Connection>>,
         messages: &[String],
     ) -> Result<WorkerReport, LoadError> {
-        let mut recorder = Recorder::new(timeline, self.spec.operations.len())?;
+        let mut recorder =
+            Recorder::new(timeline, self.spec.operations.len(), self.spec.schedule != Schedule::Closed)?;
         for message in messages {
             recorder.failure(message, 1);
         }
         match self.event_loop.take() {
-            Some(event_loop) => socket_worker::run(self, event_loop, timeline, recorder, connections),
-            None => Ok(inline_worker::run(self, timeline, recorder, connections)),
+            Some(event_loop) => socket::run(self, event_loop, timeline, recorder, connections),
+            None => inline_worker::run(self, timeline, recorder, connections),
         }
+    }
+
+    /// How many of a limited number of operations are this worker's.
+    pub(super) fn share_of_limit(&self) -> Option<u64> {
+        self.spec.operations_limit.map(|limit| self.place.share_of(limit, self.spec.clients))
     }
 
     /// The parameter stream of a client.

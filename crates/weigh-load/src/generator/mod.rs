@@ -17,4 +17,5 @@ mod zipf;
 
 pub use source::Value;
 pub use spec::{GeneratorError, GeneratorSpec, SIZE_LIMIT_BYTES};
+pub(crate) use stream::mix;
 pub use stream::{ParameterStream, Parameters, Row};

@@ -99,7 +99,7 @@ impl OperationStream {
 }
 
 /// One step of a hash: the first output of SplitMix64 seeded by both numbers.
-fn mix(seed: u64, number: u64) -> u64 {
+pub(crate) fn mix(seed: u64, number: u64) -> u64 {
     SplitMix64::seed_from_u64(seed.rotate_left(17) ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).next_u64()
 }
 
