@@ -3,15 +3,15 @@
 
 WEIGH := target/release/weigh
 
-.PHONY: demo test bench build lint setup install clean
+.PHONY: demo test bench build lint setup setup-demo setup-bench install clean
 
-demo: setup build          ## weigh a durability setting on a private PostgreSQL (about two minutes)
+demo: setup-demo build     ## weigh a durability setting on a private PostgreSQL (about two minutes)
 	$(WEIGH) run postgres/durability
 
 test: setup lint           ## lints, then every test, against real servers
 	scripts/test
 
-bench: setup               ## our clients beside the best-known tools, the engine alone, the statistics: ratios, not times
+bench: setup-bench         ## our clients beside the best-known tools, the engine alone, the statistics: ratios, not times
 	cargo bench --workspace
 
 build:
@@ -23,6 +23,12 @@ lint:
 
 setup:                     ## the servers and tools that tests and experiments need
 	scripts/setup
+
+setup-demo:
+	scripts/setup demo
+
+setup-bench:
+	scripts/setup bench
 
 install: build             ## put `weigh` into ~/.cargo/bin
 	cargo install --path crates/weigh

@@ -9,14 +9,27 @@
 //! measures and never decides what counts: that is the engine's. How to add one: `docs/writing-a-driver.md`.
 
 mod command;
+#[cfg(any(feature = "redis", feature = "memcached"))]
+mod keyvalue;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 mod table;
 mod text;
 mod transport;
 
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(feature = "http")]
+pub mod http;
+#[cfg(feature = "memcached")]
+pub mod memcached;
+#[cfg(feature = "mongodb")]
+pub mod mongodb;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

@@ -24,12 +24,40 @@ pub enum Kind {
 
 /// Every driver that is built in, by name.
 pub static DRIVERS: &[DriverEntry] = &[
+    #[cfg(feature = "http")]
+    DriverEntry {
+        name: "http",
+        summary: "HTTP/1.1 with keep-alive, over TCP, TLS and unix sockets",
+        kind: Kind::Socket,
+        schemes: &["http", "https"],
+    },
+    #[cfg(feature = "memcached")]
+    DriverEntry {
+        name: "memcached",
+        summary: "memcached's text and meta commands, over unix sockets, TCP and TLS",
+        kind: Kind::Socket,
+        schemes: &["memcached", "memcacheds"],
+    },
+    #[cfg(feature = "mongodb")]
+    DriverEntry {
+        name: "mongodb",
+        summary: "MongoDB's protocol: any command, bulk writes, SCRAM, TLS",
+        kind: Kind::Socket,
+        schemes: &["mongodb", "mongodb+srv"],
+    },
     #[cfg(feature = "postgres")]
     DriverEntry {
         name: "postgres",
-        summary: "PostgreSQL's extended protocol, prepared, over unix sockets and TCP",
+        summary: "PostgreSQL's extended protocol, prepared, over unix sockets, TCP and TLS",
         kind: Kind::Socket,
         schemes: &["postgres", "postgresql"],
+    },
+    #[cfg(feature = "redis")]
+    DriverEntry {
+        name: "redis",
+        summary: "Redis and Valkey, RESP2 and RESP3, any command, over unix sockets, TCP and TLS",
+        kind: Kind::Socket,
+        schemes: &["redis", "rediss", "valkey", "valkeys"],
     },
     #[cfg(feature = "sqlite")]
     DriverEntry {

@@ -65,6 +65,20 @@ impl TextTemplate {
         }
     }
 
+    /// Where the values of `row` stand in the rendered text: offset, width and index of each parameter.
+    pub(crate) fn places(&self, row: Row<'_>) -> impl Iterator<Item = (usize, usize, usize)> {
+        let mut at = 0;
+        self.parts.iter().filter_map(move |part| {
+            let begin = at;
+            let (width, parameter) = match part {
+                Part::Literal(bytes) => (bytes.len(), None),
+                Part::Parameter(index) => (row.get(*index).map_or(0, width), Some(*index)),
+            };
+            at += width;
+            parameter.map(|index| (begin, width, index))
+        })
+    }
+
     /// Appends the text with the values of `row`.
     #[inline]
     pub(crate) fn render(&self, row: Row<'_>, out: &mut Vec<u8>) {
@@ -88,6 +102,15 @@ pub(crate) fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
         Value::Integer(number) => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
+    }
+}
+
+/// How many bytes [`write_value`] appends.
+fn width(value: Value<'_>) -> usize {
+    match value {
+        Value::Integer(number) => itoa::Buffer::new().format(number).len(),
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
     }
 }
 
@@ -118,6 +141,19 @@ mod tests {
         assert_eq!(rendered(""), ">");
         assert_eq!(TextTemplate::parse("plain", 0).unwrap().literal(), Some(&b"plain"[..]));
         assert_eq!(TextTemplate::parse("$1", 1).unwrap().literal(), None);
+    }
+
+    #[test]
+    fn places_are_where_the_values_are() {
+        let parameters = vec![
+            GeneratorSpec::Uniform { min: -7, max: -7 },
+            GeneratorSpec::Choice { values: vec!["é".into()] },
+        ];
+        let operations = [Operation { name: "a".into(), weight: 1, parameters }];
+        let mut stream = ParameterStream::new(&operations, 1, 0, 1, 0);
+        let template = TextTemplate::parse("ab$1$2c$1", 2).unwrap();
+        let places: Vec<_> = template.places(stream.parameters(0).draw()).collect();
+        assert_eq!(places, [(2, 2, 0), (4, 2, 1), (7, 2, 0)]);
     }
 
     #[test]

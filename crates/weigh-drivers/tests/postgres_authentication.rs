@@ -1,6 +1,9 @@
 //! Logging in, and what a user reads when that fails.
 
-use weigh_drivers::postgres::{PostgresConfig, Target};
+use std::path::Path;
+
+use weigh_drivers::Endpoint;
+use weigh_drivers::postgres::{PostgresConfig, socket_in};
 
 use crate::support::cluster::shared;
 use crate::support::load::{chain, run, work};
@@ -8,7 +11,7 @@ use crate::support::load::{chain, run, work};
 fn over_tcp(user: &str, password: Option<&str>) -> PostgresConfig {
     let cluster = shared();
     PostgresConfig {
-        target: Target::Tcp { host: "127.0.0.1".into(), port: cluster.port },
+        endpoint: Endpoint::Tcp { host: "127.0.0.1".into(), port: cluster.port },
         user: user.into(),
         password: password.map(Into::into),
         ..cluster.config()
@@ -57,8 +60,8 @@ fn other_refusals_are_in_the_servers_words() {
         refusal(missing),
         "none of 2 clients could connect: database \"nowhere\" does not exist (3D000)"
     );
-    let nobody = Target::Unix { directory: "/var/tmp/no-such-directory".into(), port: 1 };
-    let text = refusal(PostgresConfig { target: nobody, ..shared().config() });
+    let nobody = socket_in(Path::new("/var/tmp/no-such-directory"), 1);
+    let text = refusal(PostgresConfig { endpoint: nobody, ..shared().config() });
     assert!(
         text.contains("cannot connect to `/var/tmp/no-such-directory/.s.PGSQL.1`: No such file"),
         "{text}"

@@ -1,23 +1,29 @@
 //! Experiment + what the system can do → a resolved plan. Nothing is started here.
 //!
 //! - [`resolve`] makes a [`ResolvedPlan`]: what is stored ([`Plan`]) and, per variant, everything with
-//!   nothing left to substitute ([`ResolvedVariant`], [`ResolvedOperation`], [`ResolvedCommand`]).
+//!   nothing left to substitute ([`ResolvedVariant`], [`ResolvedOperation`] with its [`ResolvedText`],
+//!   [`ResolvedCommand`]).
 //! - It checks settings against a [`SystemDescription`]; a mistake still points at its line or flag.
 //!
 //! It is a pure function: the same experiment, description and options give the same plan, which is how
 //! a run is resumed.
 
+mod operation;
+mod resolved;
 mod settings;
 mod summary;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use weigh_load::generator::GeneratorSpec;
 use weigh_results::model::{JudgeRule, Plan, VariantPlan};
 
-use crate::experiment::{Experiment, ExperimentErrors, Level, combinations, expand};
+pub use operation::{
+    ResolvedCommandText, ResolvedOperation, ResolvedRequest, ResolvedText, default_operation,
+};
+pub use resolved::{ResolvedCommand, ResolvedPlan, ResolvedVariant};
+
+use crate::experiment::{Experiment, ExperimentErrors, combinations, expand};
 use crate::systems::description::SystemDescription;
 
 /// What is decided by the caller rather than by the experiment.
@@ -101,7 +107,7 @@ fn plan(
         measure_s: experiment.load.trial.as_secs_f64(),
         settle_s: experiment.load.settle.as_secs_f64(),
         drain: judge.drain,
-        in_process: experiment.system.name != "postgres",
+        in_process: ["sqlite", "commands"].contains(&experiment.system.name.as_str()),
         load_summary: summary::load(experiment, variants),
         unit: experiment.workload.unit.clone(),
         columns: description.columns.clone(),
@@ -116,77 +122,4 @@ fn variant_plan(variant: &ResolvedVariant) -> VariantPlan {
         levels.insert("command".to_owned(), command.run.clone());
     }
     VariantPlan { name: variant.name.clone(), levels }
-}
-
-/// Everything decided, nothing started.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResolvedPlan {
-    /// What is stored.
-    pub plan: Plan,
-    /// The experiment it came from.
-    pub experiment: Experiment,
-    /// Per variant, in the order of [`Plan::variants`]: everything with `{vars}` replaced.
-    pub variants: Vec<ResolvedVariant>,
-}
-
-/// One variant, with nothing left to substitute.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResolvedVariant {
-    /// Unique name.
-    pub name: String,
-    /// What the variant is made of: factor key to level. Common settings are not in it.
-    pub levels: BTreeMap<String, Level>,
-    /// Settings this variant asks for, common ones included.
-    pub settings: BTreeMap<String, Level>,
-    /// Set-up statements.
-    pub setup: Vec<String>,
-    /// Operations with weight above 0; empty for a command.
-    pub operations: Vec<ResolvedOperation>,
-    /// The command to time; only, and always, for the system `commands`.
-    pub command: Option<ResolvedCommand>,
-    /// Connections.
-    pub clients: usize,
-    /// Worker threads.
-    pub threads: usize,
-    /// Operations in flight per connection.
-    pub pipeline: usize,
-}
-
-/// One operation, with nothing left to substitute.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResolvedOperation {
-    /// Name as reported.
-    pub name: String,
-    /// Relative frequency, at least 1.
-    pub weight: u32,
-    /// Statements; more than one run as one transaction.
-    pub sql: Vec<String>,
-    /// Parameters.
-    pub parameters: Vec<GeneratorSpec>,
-    /// Repetitions of the single statement within one transaction, at least 1.
-    pub repeat: u32,
-    /// What one operation counts for in the throughput, at least 1.
-    pub items: u32,
-}
-
-/// One command, with nothing left to substitute. What runs once before anything is in
-/// [`ResolvedVariant::setup`]: each distinct text of all variants is run once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResolvedCommand {
-    /// What is timed.
-    pub run: String,
-    /// Run, untimed, before every execution.
-    pub prepare: Option<String>,
-    /// Run, untimed, after every execution.
-    pub conclude: Option<String>,
-    /// Run once at the end, also after an error; each distinct text of all variants once.
-    pub cleanup: Vec<String>,
-    /// `sh`, another shell's program, or `none`: the words of the command are executed directly.
-    pub shell: String,
-    /// Where it runs; `None`: a fresh directory of the run's own, removed afterwards.
-    pub directory: Option<PathBuf>,
-    /// Untimed executions before the first timed one.
-    pub warmup: u32,
-    /// Time executions that end with a failure too.
-    pub ignore_failure: bool,
 }

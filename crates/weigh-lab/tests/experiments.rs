@@ -5,6 +5,7 @@ mod flags;
 mod fuzz;
 mod resolve;
 mod round_trip;
+mod workload_file;
 
 use weigh_lab::systems::description::{SettingContext, SettingFacts, SettingKind, SystemDescription};
 use weigh_results::model::Column;

@@ -4,5 +4,7 @@
 mod experiments;
 mod host;
 mod postgres;
+mod remote;
+mod servers;
 mod sqlite;
 mod stage;

@@ -8,6 +8,7 @@
 //!   [`RunningLoad::snapshot`]s, then takes the [`LoadReport`].
 //! - [`generator`]: seeded parameters of operations, the same stream for every variant of a round.
 //! - [`null::NullDriver`]: operations that do nothing, to measure the engine itself.
+//! - [`stall`]: what an open loop must report when a server stood still: the truth that figures are held against.
 //!
 //! This room knows no protocol, no experiment and no statistics. On the hot path there is no lock,
 //! no allocation and no cross-thread hop per operation.
@@ -19,6 +20,7 @@ pub mod generator;
 pub mod null;
 mod report;
 mod spec;
+pub mod stall;
 
 pub use driver::{Connection, Decoded, Driver, DriverError, InlineClient, Outcome, Replies, SocketClient};
 pub use engine::{CancelHandle, ConnectedLoad, Limits, RunningLoad, connect, start};

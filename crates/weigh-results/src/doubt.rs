@@ -26,6 +26,10 @@ pub struct Doubt {
 pub enum DoubtKind {
     /// The client used more than 70 % of its busiest core.
     ClientSaturated,
+    /// Open loop: the client sent later than it could have: the schedule is its own fault.
+    ScheduleNotKept,
+    /// Open loop: the system did not take what the schedule asked for, and a backlog grew.
+    RateAboveCapacity,
     /// The hypervisor gave CPU time to somebody else.
     Steal,
     /// Somebody else's processes used the CPUs.
@@ -72,7 +76,7 @@ pub enum DoubtKind {
 
 impl DoubtKind {
     /// Every kind, in the order they are listed to a reader.
-    pub const ALL: [DoubtKind; 22] = [
+    pub const ALL: [DoubtKind; 24] = [
         DoubtKind::AaFailed,
         DoubtKind::SettingNotInForce,
         DoubtKind::MachineChanged,
@@ -83,6 +87,8 @@ impl DoubtKind {
         DoubtKind::RestartVariation,
         DoubtKind::Errors,
         DoubtKind::ClientSaturated,
+        DoubtKind::ScheduleNotKept,
+        DoubtKind::RateAboveCapacity,
         DoubtKind::RunQueueWait,
         DoubtKind::TickAligned,
         DoubtKind::Steal,

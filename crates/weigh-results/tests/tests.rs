@@ -9,6 +9,7 @@
 )]
 
 mod builder;
+mod load;
 mod reports;
 mod store;
 

@@ -82,15 +82,19 @@ impl Color {
 pub(crate) enum Command {
     Run(Box<commands::run::RunArgs>),
     Commands(Box<commands::commands::CommandsArgs>),
+    Load(Box<commands::load::LoadArgs>),
     List(commands::list::ListArgs),
     Show(commands::show::ShowArgs),
     Compare(commands::compare::CompareArgs),
     Resume(commands::resume::ResumeArgs),
+    Selftest(commands::selftest::SelftestArgs),
     Experiments(commands::experiments::ExperimentsArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::man::ManArgs),
     #[command(name = "__guard", hide = true)]
     Guard(commands::guard::GuardArgs),
+    #[command(name = "__answer", hide = true)]
+    Answer(commands::selftest::AnswerArgs),
 }
 
 /// A duration as people type it: `5min`, `90s`, `200ms`.

@@ -13,6 +13,12 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const MISSING: u8 = 3;
 /// The run is complete, but a self-check failed and the verdict is withheld.
 pub(crate) const NO_VERDICT: u8 = 4;
+/// `weigh load`: not one operation was completed without error.
+pub(crate) const NOTHING_DONE: u8 = 5;
+/// `weigh selftest`: a check failed.
+pub(crate) const SELFTEST_FAILED: u8 = 6;
+/// `weigh selftest`: nothing failed, but the machine was too busy to judge some of it.
+pub(crate) const SELFTEST_NOT_JUDGED: u8 = 7;
 /// What `--fail-if` names is so.
 pub(crate) const FAIL_IF: u8 = 10;
 /// A signal ended the run; what was measured is kept. Added to the signal's number.
@@ -26,5 +32,8 @@ Exit codes:
   2    the experiment or the command line is wrong; nothing was started
   3    something is missing on this host; the message says how to install it
   4    the run is complete, but a self-check failed: no verdict
+  5    weigh load: not one operation was completed without error
+  6    weigh selftest: a check failed
+  7    weigh selftest: nothing failed, but the machine was too busy to judge some of it
   10   what --fail-if names is so
   129, 130, 143   ended by SIGHUP, Ctrl-C, SIGTERM; the run is kept and can be resumed";

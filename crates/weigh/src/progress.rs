@@ -138,7 +138,7 @@ impl<'a> Progress<'a> {
 }
 
 /// One bar whose message is all there is; drawn when told to and never by itself.
-fn live_region() -> ProgressBar {
+pub(crate) fn live_region() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     bar.with_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }

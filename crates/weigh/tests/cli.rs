@@ -10,8 +10,9 @@ use weigh_results::store::EVENTS_FILE;
 use crate::builder::{Recipe, durability};
 use crate::home::Home;
 
-const SUBCOMMANDS: [&str; 9] =
-    ["run", "commands", "list", "show", "compare", "resume", "experiments", "completions", "man"];
+const SUBCOMMANDS: [&str; 11] = [
+    "run", "commands", "load", "list", "show", "compare", "resume", "selftest", "experiments", "completions", "man",
+];
 
 #[test]
 fn help_is_a_screen() {

@@ -115,6 +115,24 @@ fn postgres_bulk_counts_rows_and_gains_from_batches() {
 }
 
 #[test]
+fn postgres_open_loop_is_judged_by_response_times_at_its_rate() {
+    let home = home();
+    let report = tiny(&home, "postgres/open-loop", &["--budget", "20s", "--trial", "500ms"]);
+    assert_eq!(report["plan"]["judge"]["decide"][0], "latency_p50");
+    let p50 = |name: &str| variant(&report, name)["medians"]["latency_p50"].as_f64().unwrap();
+    assert!(p50("off") < p50("on"), "not waiting for the disk is felt: {} against {}", p50("off"), p50("on"));
+    let run = home.store().load("last").unwrap();
+    for trial in &run.trials {
+        let schedule = trial.schedule.as_ref().unwrap();
+        // Poisson arrivals, 500 a second: six standard deviations.
+        let expected = 500.0 * trial.measured.seconds;
+        assert!((schedule.due as f64 - expected).abs() < 6.0 * expected.sqrt(), "{schedule:?}");
+        assert_eq!(schedule.never_sent, 0);
+        assert!(trial.service.is_some());
+    }
+}
+
+#[test]
 fn sqlite_durability_needs_nothing_installed() {
     let home = home();
     let report = tiny(&home, "sqlite/durability", &[]);

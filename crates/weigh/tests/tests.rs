@@ -15,7 +15,16 @@ mod architecture;
 mod builder;
 mod cli;
 mod home;
+/// Servers that cannot outlive a test: the same as the drivers'.
+#[path = "../../weigh-drivers/tests/support/kept.rs"]
+mod kept;
 mod lab;
+mod load;
+mod load_servers;
+mod selftest;
+/// A private authority: the same as the drivers'.
+#[path = "../../weigh-drivers/tests/support/tls.rs"]
+mod tls;
 
 /// A file in this directory that no `mod` line names would never run.
 #[test]

@@ -11,14 +11,25 @@
 mod support;
 
 mod contest;
+mod floor;
+mod http;
+mod memcached;
+mod mongodb;
 mod postgres;
+mod redis;
 
 use contest::{Amount, Verdict, print_table};
 
 /// A protocol's contests. Leaves out, with a line, those whose peer is missing.
 type Contests = fn(Amount) -> Vec<Verdict>;
 
-const ALL: [(&str, Contests); 1] = [("postgres", postgres::contests)];
+const ALL: &[(&str, Contests)] = &[
+    ("http", http::contests),
+    ("memcached", memcached::contests),
+    ("mongodb", mongodb::contests),
+    ("postgres", postgres::contests),
+    ("redis", redis::contests),
+];
 
 fn main() {
     let (mut amount, mut names) = (Amount { rounds: 5, seconds: 3 }, Vec::new());

@@ -1,10 +1,6 @@
 //! The conversation before the load: blocking, message by message, with a time limit.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
@@ -12,88 +8,31 @@ use postgres_protocol::message::frontend;
 use weigh_load::DriverError;
 
 use super::failure::Failure;
-
-/// A server that says nothing for this long while connecting is given up.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-
-/// A connected socket, of either kind.
-#[derive(Debug)]
-pub(super) enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Socket {
-    /// Time limits for the dialogue, immediate sending for the load.
-    pub(super) fn prepare(&self) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => {
-                stream.set_read_timeout(Some(ANSWER_LIMIT))?;
-                stream.set_write_timeout(Some(ANSWER_LIMIT))
-            }
-            Self::Tcp(stream) => {
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(ANSWER_LIMIT))?;
-                stream.set_write_timeout(Some(ANSWER_LIMIT))
-            }
-        }
-    }
-
-    fn set_nonblocking(&self) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_nonblocking(true),
-            Self::Tcp(stream) => stream.set_nonblocking(true),
-        }
-    }
-}
-
-impl AsRawFd for Socket {
-    fn as_raw_fd(&self) -> RawFd {
-        match self {
-            Self::Unix(stream) => stream.as_raw_fd(),
-            Self::Tcp(stream) => stream.as_raw_fd(),
-        }
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.read(buffer),
-            Self::Tcp(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::transport::Wire;
 
 /// The conversation on one socket.
 pub(super) struct Dialogue {
-    socket: Socket,
+    wire: Wire,
     received: BytesMut,
     /// What the next [`Dialogue::send`] sends.
     pub(super) out: BytesMut,
+    /// SQLSTATE of the last error the server reported.
+    pub(super) last_code: String,
 }
 
 impl Dialogue {
-    pub(super) fn new(socket: Socket) -> Self {
-        Self { socket, received: BytesMut::with_capacity(8192), out: BytesMut::with_capacity(1024) }
+    pub(super) fn new(wire: Wire) -> Self {
+        Self {
+            wire,
+            received: BytesMut::with_capacity(8192),
+            out: BytesMut::with_capacity(1024),
+            last_code: String::new(),
+        }
     }
 
     /// Sends what was encoded into `out`.
     pub(super) fn send(&mut self) -> Result<(), DriverError> {
-        let sent = self.socket.write_all(&self.out);
+        let sent = self.wire.write_all(&self.out);
         self.out.clear();
         sent.map_err(|error| DriverError::caused("the connection broke while connecting", error))
     }
@@ -106,7 +45,12 @@ impl Dialogue {
                 | Message::ParameterStatus(_)
                 | Message::NotificationResponse(_)
                 | Message::BackendKeyData(_) => {}
-                Message::ErrorResponse(body) => return Err(DriverError::new(Failure::read(&body).full())),
+                Message::ErrorResponse(body) => {
+                    let failure = Failure::read(&body);
+                    let error = DriverError::new(failure.full());
+                    self.last_code = failure.code;
+                    return Err(error);
+                }
                 answer => return Ok(answer),
             }
         }
@@ -121,12 +65,12 @@ impl Dialogue {
                 return Ok(message);
             }
             let mut chunk = [0; 8192];
-            match self.socket.read(&mut chunk) {
+            match self.wire.read(&mut chunk) {
                 Ok(0) => return Err(DriverError::new("the server closed the connection while connecting")),
                 Ok(length) => self.received.extend_from_slice(&chunk[..length]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    let message = format!("the server did not answer within {ANSWER_LIMIT:?}");
+                    let message = format!("the server did not answer within {:?}", self.wire.limit());
                     return Err(DriverError::new(message));
                 }
                 Err(error) => {
@@ -158,16 +102,18 @@ impl Dialogue {
         self.rows()
     }
 
-    /// Ends the dialogue: the socket, non-blocking, with nothing of it left unread.
-    pub(super) fn into_socket(mut self) -> Result<Socket, DriverError> {
+    /// Ends the dialogue, with nothing of it left unread.
+    pub(super) fn into_wire(mut self) -> Result<Wire, DriverError> {
         // Only a message of the server's own accord can be here (a reload, say).
         while !self.received.is_empty() {
             self.receive_any()?;
         }
-        self.socket
-            .set_nonblocking()
-            .map_err(|error| DriverError::caused("the socket cannot be made non-blocking", error))?;
-        Ok(self.socket)
+        Ok(self.wire)
+    }
+
+    /// See [`Wire::endpoint_digest`].
+    pub(super) fn endpoint_digest(&self) -> Option<Vec<u8>> {
+        self.wire.endpoint_digest()
     }
 }
 

@@ -12,17 +12,23 @@
 //! skips the rest and rolls back all of it. So several statements need no `BEGIN` and `COMMIT` messages, and an
 //! operation that leaves a transaction open of its own (`BEGIN` without `COMMIT`) is refused.
 //!
-//! TLS and GSSAPI are not spoken: a client's encryption would be measured with the server.
+//! TLS is negotiated as libpq does ([`Encryption`]); GSSAPI is not spoken. [`PostgresConfig::from_url`] reads what
+//! `psql` reads.
 
 mod client;
 mod config;
 mod dialogue;
 mod failure;
 mod parameter;
+mod password_file;
 mod prepare;
 mod reply;
 mod settings;
 mod startup;
 mod template;
+mod url;
 
-pub use config::{PostgresConfig, PostgresDriver, Target};
+pub use config::{ChannelBinding, Encryption, PostgresConfig, PostgresDriver, socket_in};
+
+#[cfg(feature = "fuzzing")]
+pub(crate) use client::protocol_for_fuzzing;

@@ -213,11 +213,47 @@ mod tests {
         }
 
         #[test]
-        fn garbage_is_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let mut decoder = decoder(&[1, 1]);
-            let decoded = decoder.decode(&bytes);
-            prop_assert!(decoded.consumed <= bytes.len());
+        fn garbage_is_no_panic_and_no_hang(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            piece in 1_usize..50,
+        ) {
+            consume(&bytes, piece);
         }
+
+        #[test]
+        fn messages_in_any_order_mean_the_same_however_they_are_cut(
+            messages in prop::collection::vec((kinds(), prop::collection::vec(any::<u8>(), 0..30)), 0..20),
+            piece in 1_usize..50,
+        ) {
+            let bytes: Vec<u8> = messages.iter().flat_map(|(kind, body)| message(*kind, body)).collect();
+            prop_assert_eq!(consume(&bytes, piece), consume(&bytes, bytes.len().max(1)));
+        }
+    }
+
+    /// Types of messages that are known, mostly.
+    fn kinds() -> impl Strategy<Value = u8> {
+        prop_oneof![9 => prop::sample::select(&b"CID213nTNSAZE"[..]), 1 => any::<u8>()]
+    }
+
+    /// Shows bytes to a decoder with three requests in flight until it wants no more, or is broken.
+    fn consume(bytes: &[u8], piece: usize) -> Vec<Outcome> {
+        let (mut decoder, mut pending, mut outcomes) = (decoder(&[1, 2, 1]), Vec::new(), Vec::new());
+        for piece in bytes.chunks(piece) {
+            pending.extend_from_slice(piece);
+            while !pending.is_empty() {
+                let decoded = decoder.decode(&pending);
+                pending.drain(..decoded.consumed);
+                match decoded.finished {
+                    None => break,
+                    Some(broken @ Outcome::Broken(_)) => {
+                        outcomes.push(broken);
+                        return outcomes;
+                    }
+                    Some(outcome) => outcomes.push(outcome),
+                }
+            }
+        }
+        outcomes
     }
 
     #[test]

@@ -50,7 +50,10 @@ impl ServerUrl {
     /// # Errors
     /// What is wrong with it; the message does not repeat it, for it may hold a password.
     pub fn parse(text: &str) -> Result<Self, DriverError> {
-        let url = Url::parse(text).map_err(|error| DriverError::caused("not a URL of a server", error))?;
+        let url = Url::parse(text).map_err(|error| match names_several(text) {
+            true => DriverError::new("the URL names several servers; a load is put on one: name one host"),
+            false => DriverError::caused("not a URL of a server", error),
+        })?;
         if url.cannot_be_a_base() {
             return Err(DriverError::new("not a URL of a server: `://` is missing behind its scheme"));
         }
@@ -91,6 +94,12 @@ impl ServerUrl {
     }
 }
 
+/// `scheme://user:password@host:port,host:port/…`: the ports make it no URL.
+fn names_several(text: &str) -> bool {
+    let authority = text.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+    authority.is_some_and(|authority| authority.rsplit('@').next().is_some_and(|hosts| hosts.contains(',')))
+}
+
 fn decoded(text: &str) -> Result<String, DriverError> {
     let bytes = percent_decode_str(text).decode_utf8();
     bytes.map(Into::into).map_err(|error| DriverError::caused("a part of the URL is not UTF-8", error))
@@ -129,6 +138,14 @@ mod tests {
         assert_eq!(shown("memcached:///run/m%20c.sock"), "/run/m c.sock");
         assert_eq!(shown("memcached://%2Frun%2Fm.sock"), "/run/m.sock");
         assert_eq!(shown("memcached://"), "localhost:11211");
+    }
+
+    #[test]
+    fn a_list_of_hosts_is_named_as_one() {
+        let error = ServerUrl::parse("mongodb://me:a,b@h1:1,h2:2/db").unwrap_err().to_string();
+        assert!(error.contains("several servers"), "{error}");
+        let error = ServerUrl::parse("redis://me:a,b@h1:99999/0").unwrap_err().to_string();
+        assert_eq!(error, "not a URL of a server");
     }
 
     #[test]

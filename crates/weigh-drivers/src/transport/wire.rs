@@ -10,36 +10,79 @@ use weigh_load::{Connection, DriverError};
 
 use super::client::{PlainClient, Protocol};
 use super::endpoint::Endpoint;
+use super::tls::{TlsClient, TlsConnector, TlsSession};
 
 /// A server that says nothing for this long while connecting is given up.
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
-/// A connected socket. Reads and writes block, at most [`ANSWER_LIMIT`] each.
+/// A connected socket, plain or inside TLS. Reads and writes block, within a time limit each.
 #[derive(Debug)]
 pub(crate) struct Wire {
     socket: Socket,
+    limit: Duration,
+    tls: Option<Box<TlsSession>>,
 }
 
 /// A socket of either kind.
 #[derive(Debug)]
-pub(super) enum Socket {
+pub(in crate::transport) enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
 impl Wire {
-    /// Connects.
+    /// Connects, with the usual limit.
     ///
     /// # Errors
     /// Names the endpoint and the operating system's reason.
     pub(crate) fn connect(endpoint: &Endpoint) -> Result<Self, DriverError> {
+        Self::connect_within(endpoint, ANSWER_LIMIT)
+    }
+
+    /// Connects; connecting and every read and write may take as long as `limit`.
+    ///
+    /// # Errors
+    /// As [`Wire::connect`].
+    pub(crate) fn connect_within(endpoint: &Endpoint, limit: Duration) -> Result<Self, DriverError> {
         let refused = |error| DriverError::caused(format!("cannot connect to `{endpoint}`"), error);
         let socket = match endpoint {
             Endpoint::Unix(path) => Socket::Unix(UnixStream::connect(path).map_err(refused)?),
-            Endpoint::Tcp { host, port } => Socket::Tcp(connect_tcp(host, *port).map_err(refused)?),
+            Endpoint::Tcp { host, port } => Socket::Tcp(connect_tcp(host, *port, limit).map_err(refused)?),
         };
-        socket.prepare().map_err(|error| DriverError::caused("the socket cannot be set up", error))?;
-        Ok(Self { socket })
+        socket.prepare(limit).map_err(|error| DriverError::caused("the socket cannot be set up", error))?;
+        Ok(Self { socket, limit, tls: None })
+    }
+
+    /// Shakes hands: from here on everything goes through TLS. `host` is what the certificate must be made out to,
+    /// `alpn` the protocols offered inside.
+    ///
+    /// # Errors
+    /// What is wrong with the server's certificate, or with ours, and what to do about it; a server that does not
+    /// speak TLS; the time limit.
+    pub(crate) fn secure(
+        mut self,
+        connector: &TlsConnector,
+        host: &str,
+        alpn: &[&[u8]],
+    ) -> Result<Self, DriverError> {
+        let session = TlsSession::handshake(connector, &mut self.socket, self.limit, host, alpn)?;
+        Ok(Self { tls: Some(Box::new(session)), ..self })
+    }
+
+    /// How long the server may take for an answer.
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Whether everything goes through TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// The hash of the server's certificate that a log-in can be bound to (`tls-server-end-point`, RFC 5929); none
+    /// without TLS, or when the certificate's algorithm leaves it open.
+    pub(crate) fn endpoint_digest(&self) -> Option<Vec<u8>> {
+        self.tls.as_ref()?.endpoint_digest()
     }
 
     /// Ends the blocking part: the engine's connection, speaking `protocol`. Everything the server has sent so far
@@ -51,19 +94,28 @@ impl Wire {
         self.socket
             .set_nonblocking()
             .map_err(|error| DriverError::caused("the socket cannot be made non-blocking", error))?;
-        Ok(Connection::Socket(Box::new(PlainClient { socket: self.socket, protocol })))
+        Ok(match self.tls {
+            Some(session) => TlsClient::connection(self.socket, *session, protocol),
+            None => Connection::Socket(Box::new(PlainClient::new(self.socket, protocol))),
+        })
     }
 }
 
 impl Read for Wire {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.read(buffer)
+        match &mut self.tls {
+            Some(session) => session.read(&mut self.socket, buffer),
+            None => self.socket.read(buffer),
+        }
     }
 }
 
 impl Write for Wire {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.write(bytes)
+        match &mut self.tls {
+            Some(session) => session.write(&mut self.socket, bytes),
+            None => self.socket.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -72,10 +124,10 @@ impl Write for Wire {
 }
 
 /// The first address of a name that answers.
-fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+fn connect_tcp(host: &str, port: u16, limit: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, ANSWER_LIMIT) {
+        match TcpStream::connect_timeout(&address, limit) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
@@ -85,18 +137,29 @@ fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
 
 impl Socket {
     /// Time limits for the dialogue, immediate sending for the load.
-    fn prepare(&self) -> io::Result<()> {
+    fn prepare(&self, limit: Duration) -> io::Result<()> {
         match self {
             Self::Unix(stream) => {
-                stream.set_read_timeout(Some(ANSWER_LIMIT))?;
-                stream.set_write_timeout(Some(ANSWER_LIMIT))
+                stream.set_read_timeout(Some(limit))?;
+                stream.set_write_timeout(Some(limit))
             }
             Self::Tcp(stream) => {
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(ANSWER_LIMIT))?;
-                stream.set_write_timeout(Some(ANSWER_LIMIT))
+                stream.set_read_timeout(Some(limit))?;
+                stream.set_write_timeout(Some(limit))
             }
         }
+    }
+
+    /// Ends both directions: whoever reads finds the end.
+    #[cfg(feature = "tls")]
+    pub(super) fn shut_down(&self) {
+        let both = std::net::Shutdown::Both;
+        // A connection that is gone already is as good.
+        match self {
+            Self::Unix(stream) => stream.shutdown(both).ok(),
+            Self::Tcp(stream) => stream.shutdown(both).ok(),
+        };
     }
 
     fn set_nonblocking(&self) -> io::Result<()> {

@@ -13,7 +13,28 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::{Uid, User};
 use postgres::{Client, NoTls};
-use weigh_drivers::postgres::{PostgresConfig, Target};
+use weigh_drivers::postgres::{PostgresConfig, socket_in};
+
+use super::tls::Pair;
+
+/// Log-ins of a cluster with TLS.
+const HBA_TLS: &str = "\
+local all all trust
+hostnossl all never_tls 127.0.0.1/32 trust
+hostssl all only_tls 127.0.0.1/32 scram-sha-256
+hostssl all by_certificate 127.0.0.1/32 cert
+hostssl all shows_certificate 127.0.0.1/32 trust clientcert=verify-ca
+host all by_trust 127.0.0.1/32 trust
+host all by_scram 127.0.0.1/32 scram-sha-256
+";
+
+const ROLES_TLS: &str = "
+CREATE ROLE never_tls LOGIN;
+CREATE ROLE by_certificate LOGIN;
+CREATE ROLE shows_certificate LOGIN;
+SET password_encryption = 'scram-sha-256';
+CREATE ROLE only_tls LOGIN PASSWORD 'sesame';
+";
 
 const INSTALL: &str = "PostgreSQL is not installed: apt-get install postgresql";
 
@@ -66,7 +87,7 @@ pub fn shared() -> &'static Cluster {
 }
 
 impl Cluster {
-    pub fn new() -> Self {
+    fn stopped() -> Self {
         let programs = find_programs().expect(INSTALL);
         // The server refuses to run as root.
         let user = Uid::effective().is_root().then(|| {
@@ -78,11 +99,50 @@ impl Cluster {
             std::os::unix::fs::chown(&dir, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut cluster = Self { dir, programs, user, port, keeper: None };
+        let cluster = Self { dir, programs, user, port, keeper: None };
         cluster.initialise();
+        cluster
+    }
+
+    /// A running cluster.
+    pub fn new() -> Self {
+        let mut cluster = Self::stopped();
         cluster.start();
         cluster.client().batch_execute(ROLES).unwrap();
         cluster
+    }
+
+    /// A running cluster with `ssl = on`. `ca` signs its clients.
+    pub fn with_tls(server: &Pair, ca: &Path) -> Self {
+        let mut cluster = Self::stopped();
+        cluster.place("ca.pem", ca);
+        cluster.place_certificate(server);
+        std::fs::write(cluster.data().join("pg_hba.conf"), HBA_TLS).unwrap();
+        let conf = cluster.data().join("postgresql.conf");
+        let text = std::fs::read_to_string(&conf).unwrap();
+        std::fs::write(conf, text + "ssl = on\nssl_ca_file = 'ca.pem'\n").unwrap();
+        cluster.start();
+        cluster.client().batch_execute(&format!("{ROLES}{ROLES_TLS}")).unwrap();
+        cluster
+    }
+
+    /// Puts a server certificate in place; a running server takes it after `pg_reload_conf()`.
+    pub fn place_certificate(&self, server: &Pair) {
+        self.place("server.crt", &server.certificate);
+        self.place("server.key", &server.key);
+    }
+
+    /// Copies a file into the data directory, for nobody but the server.
+    fn place(&self, name: &str, source: &Path) {
+        use std::os::unix::fs::{OpenOptionsExt, chown};
+        let path = self.data().join(name);
+        std::fs::remove_file(&path).ok();
+        let mut file =
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).unwrap();
+        file.write_all(&std::fs::read(source).unwrap()).unwrap();
+        if let Some(user) = &self.user {
+            chown(&path, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
+        }
     }
 
     fn initialise(&self) {
@@ -159,7 +219,7 @@ impl Cluster {
         Some(self.programs.join(name)).filter(|path| path.exists()).unwrap_or_else(|| name.into())
     }
 
-    fn log(&self) -> String {
+    pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.join("log")).unwrap_or_default()
     }
 
@@ -177,13 +237,9 @@ impl Cluster {
     /// Our driver's config over the unix socket, without operations.
     pub fn config(&self) -> PostgresConfig {
         PostgresConfig {
-            target: Target::Unix { directory: self.dir.clone(), port: self.port },
+            endpoint: socket_in(&self.dir, self.port),
             user: "weigh".into(),
-            password: None,
-            database: "postgres".into(),
-            application_name: "weigh".into(),
-            settings: vec![],
-            operations: vec![],
+            ..PostgresConfig::default()
         }
     }
 }

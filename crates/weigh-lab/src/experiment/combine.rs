@@ -10,7 +10,7 @@ use super::vars::{self, Vars};
 use super::{CommandSection, CommandsSection, Experiment, Factor, Level};
 
 /// One variant before anything is filled in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Combination {
     /// Unique name.
     pub(crate) name: String,

@@ -9,6 +9,10 @@ pub(crate) enum Key<'a> {
     Setting(&'a str),
     /// `load.clients`, `load.threads`, `load.pipeline`
     Load(LoadKey),
+    /// `load.rate`
+    Rate,
+    /// `load.arrivals`
+    Arrivals,
     /// `vars.NAME`
     Var(&'a str),
     /// `operations.NAME.weight`
@@ -23,9 +27,19 @@ pub(crate) enum LoadKey {
     Pipeline,
 }
 
+/// Every key of the load that may vary, as typed.
+pub(crate) const LOAD_KEYS: [&str; 5] =
+    ["load.clients", "load.threads", "load.pipeline", "load.rate", "load.arrivals"];
+
 impl LoadKey {
-    /// The keys as typed.
-    pub(crate) const NAMES: [&'static str; 3] = ["load.clients", "load.threads", "load.pipeline"];
+    /// As typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            LoadKey::Clients => "load.clients",
+            LoadKey::Threads => "load.threads",
+            LoadKey::Pipeline => "load.pipeline",
+        }
+    }
 
     /// The largest value that is taken seriously.
     pub(crate) fn max(self) -> u32 {
@@ -53,6 +67,8 @@ impl<'a> Key<'a> {
             "load.clients" => Some(Key::Load(LoadKey::Clients)),
             "load.threads" => Some(Key::Load(LoadKey::Threads)),
             "load.pipeline" => Some(Key::Load(LoadKey::Pipeline)),
+            "load.rate" => Some(Key::Rate),
+            "load.arrivals" => Some(Key::Arrivals),
             _ => None,
         }
     }
@@ -61,7 +77,7 @@ impl<'a> Key<'a> {
     pub(crate) fn short(text: &str) -> &str {
         match Key::parse(text) {
             Some(Key::Setting(name) | Key::Var(name)) => name,
-            Some(Key::Load(_)) => text.trim_start_matches("load."),
+            Some(Key::Load(_) | Key::Rate | Key::Arrivals) => text.trim_start_matches("load."),
             Some(Key::Weight(_)) => text.trim_start_matches("operations."),
             None => text,
         }
@@ -79,6 +95,10 @@ mod tests {
             Some(Key::Setting("auto_explain.log_nested"))
         );
         assert_eq!(Key::parse("load.clients"), Some(Key::Load(LoadKey::Clients)));
+        assert_eq!(Key::parse("load.rate"), Some(Key::Rate));
+        for key in LOAD_KEYS {
+            assert!(Key::parse(key).is_some() && Key::short(key) != key, "{key}");
+        }
         assert_eq!(Key::parse("vars.rows"), Some(Key::Var("rows")));
         assert_eq!(Key::parse("operations.read.one.weight"), Some(Key::Weight("read.one")));
         for text in

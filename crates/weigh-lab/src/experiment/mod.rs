@@ -18,6 +18,7 @@ mod read;
 mod secret;
 mod shipped;
 mod sql;
+mod text;
 mod vars;
 mod write;
 
@@ -29,11 +30,12 @@ pub use file::{find, load};
 pub use flags::{CommandFlags, FlagExperiment, SqlSource, from_commands, from_flags};
 pub use level::VARIANTS_MAX;
 pub use model::{
-    CommandSection, CommandsSection, Experiment, Factor, JudgeSection, Level, LoadSection, OperationSection,
-    SystemSection, VariantSection, WorkloadSection,
+    CommandSection, CommandText, CommandsSection, Experiment, Factor, JudgeSection, Level, LoadSection,
+    OperationSection, OperationText, RequestText, SystemSection, TextKind, VariantSection, WorkloadSection,
 };
 pub(crate) use origin::Half;
 pub use origin::Origin;
-pub use read::parse;
+pub(crate) use read::parse_rate;
+pub use read::{parse, read_workload};
 pub use secret::without_password;
 pub use shipped::{Shipped, shipped};

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weigh_load::Arrivals;
 use weigh_results::model::{Goal, Metric};
 
 use super::origin::Origin;
@@ -57,20 +58,26 @@ pub enum Level {
 /// Which system, and where.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SystemSection {
-    /// `postgres`, `sqlite`, `commands`.
+    /// `postgres`, `redis`, … or `commands`.
     pub name: String,
-    /// A server of the user's own (`postgres://…`) instead of a private one.
+    /// A server of the user's own (`postgres://…`, `redis://…`) instead of a private one.
     pub url: Option<String>,
     /// Permission to write to the server at `url`.
     pub allow_writes: bool,
     /// Where the server's programs are, when not on `PATH` or in the distribution's place.
     pub bin_dir: Option<PathBuf>,
+    /// With `url`: authorities to trust (PEM) instead of the host's.
+    pub ca_file: Option<PathBuf>,
+    /// With `url`: nothing is checked of the server's certificate.
+    pub insecure: bool,
+    /// With `url`: connect there (`host:port`, or a unix socket) instead; the URL's host stays what is asked for.
+    pub connect_to: Option<String>,
 }
 
 /// What is done to the system.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkloadSection {
-    /// Statements that make the data, once, before anything is copied or measured.
+    /// Statements or commands that make the data, once, before anything is copied or measured.
     pub setup: Vec<String>,
     /// Variables: `{name}` in statements and in generator fields stands for their value.
     pub vars: BTreeMap<String, Level>,
@@ -87,18 +94,97 @@ pub struct OperationSection {
     pub name: String,
     /// Relative frequency, at least 1; a factor may set `operations.NAME.weight` (0 switches it off).
     pub weight: u32,
-    /// One statement, or several that run as one transaction in this order.
-    pub sql: Vec<String>,
-    /// Parameters `$1`, `$2`, … numbered through all statements. Fields may hold `{var}` until resolved,
+    /// What it does, in the words of its system.
+    pub text: OperationText,
+    /// Parameters `$1`, `$2`, … numbered through all texts. Fields may hold `{var}` until resolved,
     /// so they are kept as TOML tables here.
     pub parameters: Vec<toml::Table>,
-    /// Repeat the (single) statement this many times in one transaction; may be `{var}`.
+    /// SQL: repeat the (single) statement this many times in one transaction; may be `{var}`.
     pub repeat: String,
-    /// Repeat the statement's `VALUES (…)` group this many times, with parameters of its own for each
-    /// row; may be `{var}`.
+    /// SQL: repeat the statement's `VALUES (…)` group this many times, with parameters of its own for each
+    /// row. MongoDB: the only element of `documents`, `updates` or `deletes`. May be `{var}`.
     pub rows: String,
     /// What one operation counts for in the throughput (rows written, say); may be `{var}`.
     pub items: String,
+}
+
+/// What an operation does. Texts may hold `{var}` until resolved; `$1`, `$2`, … stand for its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OperationText {
+    /// SQL: one statement, or several that run as one transaction in this order.
+    Sql(Vec<String>),
+    /// One command of Redis, memcached or MongoDB.
+    Command(CommandText),
+    /// One HTTP request.
+    Request(RequestText),
+}
+
+/// Which of the texts a system takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// `sql = "…"`
+    Sql,
+    /// `command = "…"`
+    Command,
+    /// `request = "…"`
+    Request,
+}
+
+/// One command of Redis, memcached or MongoDB.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandText {
+    /// Redis: words, quoted as in redis-cli. memcached: as typed into its text protocol, a value on the same line.
+    /// MongoDB: the command as a JSON document.
+    pub command: String,
+    /// The reply must be this text; `None`: any reply that is no error.
+    pub expect: Option<String>,
+}
+
+/// One HTTP request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestText {
+    /// Method and target: `POST /items/$1`.
+    pub request: String,
+    /// Header fields in file order.
+    pub headers: Vec<(String, String)>,
+    /// The body; `None`: none.
+    pub body: Option<String>,
+    /// The status the reply must have: `200`, `2xx`, `any`; `None`: the driver's rule.
+    pub expect: Option<String>,
+    /// The reply's body must be this text.
+    pub expect_body: Option<String>,
+    /// The reply's body must be this long, bytes; may be `{var}`.
+    pub expect_length: Option<String>,
+}
+
+impl OperationText {
+    /// Which kind it is.
+    pub fn kind(&self) -> TextKind {
+        match self {
+            OperationText::Sql(_) => TextKind::Sql,
+            OperationText::Command(_) => TextKind::Command,
+            OperationText::Request(_) => TextKind::Request,
+        }
+    }
+
+    /// The statements of SQL; nothing for the others.
+    pub fn statements(&self) -> &[String] {
+        match self {
+            OperationText::Sql(statements) => statements,
+            _ => &[],
+        }
+    }
+}
+
+impl TextKind {
+    /// The key it is written behind.
+    pub fn key(self) -> &'static str {
+        match self {
+            TextKind::Sql => "sql",
+            TextKind::Command => "command",
+            TextKind::Request => "request",
+        }
+    }
 }
 
 /// Commands to time against each other. Each command, times each combination of the factors it uses,
@@ -134,7 +220,7 @@ pub struct CommandSection {
     pub conclude: Option<String>,
 }
 
-/// How much load.
+/// How much load, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadSection {
     /// Connections.
@@ -143,6 +229,12 @@ pub struct LoadSection {
     pub threads: Option<u32>,
     /// Operations in flight per connection.
     pub pipeline: u32,
+    /// Open loop: operations per second over all clients. `None`: closed loop, as fast as the clients go.
+    pub rate_per_s: Option<f64>,
+    /// Open loop: how the intended starts are spaced; `None`: evenly.
+    pub arrivals: Option<Arrivals>,
+    /// A reply later than this is an error; `None`: the engine's limit.
+    pub timeout: Option<Duration>,
     /// Measured part of a trial.
     pub trial: Duration,
     /// Warm-up before the pilot has been seen.
@@ -152,7 +244,8 @@ pub struct LoadSection {
 /// One factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// `settings.NAME`, `load.clients` (`threads`, `pipeline`), `vars.NAME`, `operations.NAME.weight`.
+    /// `settings.NAME`, `load.clients` (`threads`, `pipeline`, `rate`, `arrivals`), `vars.NAME`,
+    /// `operations.NAME.weight`.
     pub key: String,
     /// Its levels, at least one, no two equal, in file order.
     pub levels: Vec<Level>,

@@ -45,6 +45,7 @@ macro_rules! shipped {
 static SHIPPED: &[Shipped] = shipped! {
     "postgres/durability": "What does durability cost?",
     "postgres/hot-row": "What does one hot row cost?",
+    "postgres/open-loop": "What does synchronous_commit cost at a fixed rate?",
     "postgres/bulk": "What does writing in bulk gain per row?",
     "sqlite/durability": "What does durability cost in an embedded database?",
     "commands/compress": "Which compressor is faster on the same file?",

@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use toml::Value;
+use weigh_load::Arrivals;
 use weigh_results::model::Goal;
 
-use super::{CommandsSection, Experiment, Factor, Level, OperationSection};
+use super::{
+    CommandsSection, Experiment, Factor, Level, OperationSection, OperationText, RequestText, SystemSection,
+};
 
 impl Experiment {
     /// The experiment as TOML that [`parse`](super::parse) reads back to an equal one.
@@ -127,7 +130,8 @@ impl Page {
 
     fn system(&mut self, experiment: &Experiment) {
         let system = &experiment.system;
-        if system.url.is_none() && !system.allow_writes && system.bin_dir.is_none() {
+        let plain = SystemSection { name: system.name.clone(), ..SystemSection::default() };
+        if *system == plain {
             return self.text("system", &system.name);
         }
         self.section("system");
@@ -141,6 +145,13 @@ impl Page {
         if let Some(bin_dir) = &system.bin_dir {
             self.text("bin_dir", &bin_dir.to_string_lossy());
         }
+        if let Some(ca_file) = &system.ca_file {
+            self.text("ca_file", &ca_file.to_string_lossy());
+        }
+        if system.insecure {
+            self.pair("insecure", true);
+        }
+        self.optional("connect_to", &system.connect_to);
     }
 
     fn workload(&mut self, experiment: &Experiment) {
@@ -162,9 +173,16 @@ impl Page {
         if operation.weight != 1 {
             self.pair("weight", operation.weight);
         }
-        match operation.sql.as_slice() {
-            [only] => self.text("sql", only),
-            several => self.texts("sql", several),
+        match &operation.text {
+            OperationText::Sql(statements) => match statements.as_slice() {
+                [only] => self.text("sql", only),
+                several => self.texts("sql", several),
+            },
+            OperationText::Command(command) => {
+                self.text("command", &command.command);
+                self.optional("expect", &command.expect);
+            }
+            OperationText::Request(request) => self.request(request),
         }
         if !operation.parameters.is_empty() {
             let tables: Vec<Value> = operation.parameters.iter().cloned().map(Value::Table).collect();
@@ -173,6 +191,27 @@ impl Page {
         self.count("repeat", &operation.repeat);
         self.count("rows", &operation.rows);
         self.count("items", &operation.items);
+    }
+
+    fn request(&mut self, request: &RequestText) {
+        self.text("request", &request.request);
+        if !request.headers.is_empty() {
+            let fields = request.headers.iter();
+            let fields: Vec<String> = fields
+                .map(|(name, value)| format!("{} = {}", key(name), Value::String(value.clone())))
+                .collect();
+            self.pair("headers", format!("{{ {} }}", fields.join(", ")));
+        }
+        self.optional("body", &request.body);
+        self.optional("expect", &request.expect);
+        self.optional("expect_body", &request.expect_body);
+        self.optional("expect_length", &request.expect_length);
+    }
+
+    fn optional(&mut self, name: &str, text: &Option<String>) {
+        if let Some(text) = text {
+            self.text(name, text);
+        }
     }
 
     fn commands(&mut self, commands: &CommandsSection) {
@@ -194,15 +233,10 @@ impl Page {
         }
         for command in &commands.list {
             self.line("\n[[commands.command]]");
-            let optional = |name, text: &Option<String>, page: &mut Page| {
-                if let Some(text) = text {
-                    page.text(name, text);
-                }
-            };
-            optional("name", &command.name, self);
+            self.optional("name", &command.name);
             self.text("run", &command.run);
-            optional("prepare", &command.prepare, self);
-            optional("conclude", &command.conclude, self);
+            self.optional("prepare", &command.prepare);
+            self.optional("conclude", &command.conclude);
         }
     }
 
@@ -214,6 +248,16 @@ impl Page {
             self.pair("threads", threads);
         }
         self.pair("pipeline", load.pipeline);
+        if let Some(rate_per_s) = load.rate_per_s {
+            self.text("rate", &format!("{rate_per_s}/s"));
+        }
+        if let Some(arrivals) = load.arrivals {
+            let name = if arrivals == Arrivals::Poisson { "poisson" } else { "constant" };
+            self.text("arrivals", name);
+        }
+        if let Some(timeout) = load.timeout {
+            self.text("timeout", &humantime::format_duration(timeout).to_string());
+        }
         self.text("trial", &humantime::format_duration(load.trial).to_string());
         self.text("settle", &humantime::format_duration(load.settle).to_string());
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
@@ -86,6 +86,10 @@ impl ServerCommand {
             die_with_parent: true,
         };
         before_exec(&mut command, steps);
+        // One program may be several, by the name it is called (`redis-server` is a link to `redis-check-rdb`).
+        if let Some(name) = self.program.file_name().filter(|name| Some(*name) != program.file_name()) {
+            command.arg0(name);
+        }
         spawner::spawn(command).map_err(|source| HostError::Spawn { program: program.to_owned(), source })
     }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use weigh_load::{Arrivals, Schedule};
+use weigh_results::report::units;
+
 use crate::experiment::Experiment;
 use crate::plan::ResolvedVariant;
 
@@ -46,7 +49,41 @@ pub(super) fn load(experiment: &Experiment, variants: &[ResolvedVariant]) -> Str
     if variants.iter().any(|variant| variant.pipeline > 1) {
         parts.push(format!("{} in flight", range(variants.iter().map(|variant| variant.pipeline))));
     }
+    parts.extend(rates(variants));
     parts.join(" · ")
+}
+
+/// `5,000/s`, `1,000–16,000/s, poisson`, where a variant is an open loop.
+fn rates(variants: &[ResolvedVariant]) -> Option<String> {
+    let open: Vec<(f64, Arrivals)> = variants
+        .iter()
+        .filter_map(|variant| match variant.schedule {
+            Schedule::Open { rate_per_s, arrivals } => Some((rate_per_s, arrivals)),
+            Schedule::Closed => None,
+        })
+        .collect();
+    let least = open.iter().map(|(rate, _)| *rate).reduce(f64::min)?;
+    let most = open.iter().map(|(rate, _)| *rate).reduce(f64::max)?;
+    let rates = if least == most { shown(most) } else { format!("{}–{}", shown(least), shown(most)) };
+    let rates = format!("{rates}/s");
+    let all = |wanted: Arrivals| open.iter().all(|(_, arrivals)| *arrivals == wanted);
+    let spacing = match (all(Arrivals::Constant), all(Arrivals::Poisson)) {
+        (true, _) => "",
+        (_, true) => ", poisson arrivals",
+        _ => ", constant and poisson arrivals",
+    };
+    let some = if open.len() < variants.len() { ", or as fast as they go" } else { "" };
+    Some(format!("{rates}{spacing}{some}"))
+}
+
+/// `5,000`, `0.250`.
+fn shown(rate: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number, at most 1e8"
+    )]
+    if rate.fract() == 0.0 { units::count(rate as u64) } else { units::figure(rate) }
 }
 
 /// `read 90 % + update 10 %`, or the single operation's name.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weigh_load::{Limits, LoadReport, LoadSpec, Operation, Schedule};
+use weigh_load::{Limits, LoadReport, LoadSpec, Operation};
+use weigh_results::model::histogram::HistogramError;
 use weigh_results::model::{ClientCost, InstanceRecord, Replication, Trial, Window, histogram};
 
 use super::interference::HostWatch;
@@ -44,7 +45,7 @@ impl ServerSubject {
             pipeline: variant.pipeline,
             settle: request.settle,
             measure: request.measure,
-            schedule: Schedule::Closed,
+            schedule: variant.schedule,
             operations: variant
                 .operations
                 .iter()
@@ -61,13 +62,19 @@ impl ServerSubject {
         }
     }
 
+    fn limits(&self, request: &TrialRequest) -> Limits {
+        let limits = Limits::default();
+        let variant = &self.variants[request.slot.variant];
+        Limits { reply: variant.reply_limit.unwrap_or(limits.reply), ..limits }
+    }
+
     /// Load on an entered slot. `None` when cancelled.
     fn loaded(&mut self, request: &TrialRequest) -> Result<Option<Loaded>, SystemError> {
         let driver = self.system.enter(request.slot)?;
         let frozen_before = self.system.frozen_cpu_s(request.slot);
-        let connected =
-            weigh_load::connect(&self.load_spec(request), Arc::from(driver), Limits::default())
-                .map_err(|error| SystemError::new("cannot put load on the system").caused_by(error))?;
+        let limits = self.limits(request);
+        let connected = weigh_load::connect(&self.load_spec(request), Arc::from(driver), limits)
+            .map_err(|error| SystemError::new("cannot put load on the system").caused_by(error))?;
         // After connecting: the cost of a connection is not the cost of an operation.
         let before = self.system.counters(request.slot)?;
         let load = connected.begin();
@@ -134,16 +141,24 @@ impl Subject for ServerSubject {
         trial.interference = loaded.window.interference(&loaded.report, loaded.frozen_s);
         trial.client = client_cost(&loaded.report);
         trial.gauges = super::interference::room(&self.work_dir);
-        trial.latency = Some(
-            histogram::encode(&loaded.report.latency)
-                .map_err(|error| SystemError::new("cannot store latencies").caused_by(error))?,
-        );
+        trial.misses = loaded.report.misses;
+        trial.item_errors = loaded.report.item_errors.clone();
+        distributions(&mut trial, &loaded.report)
+            .map_err(|error| SystemError::new("cannot store latencies").caused_by(error))?;
         Ok(Some(trial))
     }
 
     fn stop(&mut self) -> Result<(), SystemError> {
         self.system.stop()
     }
+}
+
+/// Latencies, and how the schedule of an open loop was kept.
+fn distributions(trial: &mut Trial, report: &LoadReport) -> Result<(), HistogramError> {
+    trial.latency = Some(histogram::encode(&report.latency)?);
+    trial.service = report.service.as_ref().map(histogram::encode).transpose()?;
+    trial.schedule = report.schedule.as_ref().map(crate::load::schedule).transpose()?;
+    Ok(())
 }
 
 /// What a load left to look at.
@@ -159,16 +174,24 @@ fn until(instant: Instant) -> Duration {
     instant.saturating_duration_since(Instant::now())
 }
 
-/// What one operation counts for on average: rows of a batch, say.
-#[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
+/// What one operation counts for on average: rows of a batch, say. By what was measured; by the weights where nothing
+/// was, so that a slow trial's operations outside its window still count for what they did.
 fn items_per_operation(variant: &ResolvedVariant, report: &LoadReport) -> f64 {
-    let (mut items, mut operations) = (0.0, 0.0);
-    for (resolved, measured) in variant.operations.iter().zip(&report.operations) {
-        let count = measured.operations_measured as f64;
-        items += count * f64::from(resolved.items);
-        operations += count;
+    #[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
+    let measured = report.operations.iter().map(|operation| operation.operations_measured as f64);
+    let weights = variant.operations.iter().map(|operation| f64::from(operation.weight));
+    let items = || variant.operations.iter().map(|operation| f64::from(operation.items));
+    mean(items(), measured).or_else(|| mean(items(), weights)).unwrap_or(1.0)
+}
+
+/// The weighted mean; `None` where nothing has a weight.
+fn mean(values: impl Iterator<Item = f64>, weights: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (value, weight) in values.zip(weights) {
+        sum += value * weight;
+        total += weight;
     }
-    if operations > 0.0 { items / operations } else { 1.0 }
+    (total > 0.0).then(|| sum / total)
 }
 
 #[expect(

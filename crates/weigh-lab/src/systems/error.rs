@@ -79,6 +79,18 @@ impl From<crate::host::HostError> for SystemError {
     }
 }
 
+/// The error and everything below it, on one line.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut below = error.source();
+    while let Some(source) = below {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        below = source.source();
+    }
+    text
+}
+
 /// The message above repeats the error's own text, so the chain goes on with what is below it.
 fn source_of(error: crate::host::HostError) -> Option<Box<dyn std::error::Error + Send + Sync>> {
     use crate::host::HostError;

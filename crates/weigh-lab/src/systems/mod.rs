@@ -4,21 +4,28 @@
 //! - [`describe`]: what a system says about itself before anything is started ([`SystemDescription`]).
 //! - [`build`]: a resolved plan becomes a system, prepared to be started; [`BuildContext`] is what it needs.
 //! - [`SystemError`]: what went wrong, with what to do next.
-//! - [`postgres`], [`sqlite`]: the systems. `docs/writing-a-system.md` says how to add one.
+//! - [`postgres`], [`sqlite`]: systems weigh starts; [`remote`]: servers that are reached by URL only (Redis,
+//!   memcached, MongoDB, HTTP). `docs/writing-a-system.md` says how to add one.
+//! - [`drivers`]: URL + operations → a driver for the load engine.
 //!
 //! A system never writes to a server that weigh did not start, unless the experiment allows it, and
 //! changes the host only through [`HostChanges`](crate::host::HostChanges).
 
 pub mod description;
+pub mod drivers;
 mod error;
 mod operations;
 pub mod postgres;
+pub mod remote;
 mod slots;
 pub mod sqlite;
 mod system;
 mod table;
+mod writes;
 
 pub use description::SystemDescription;
 pub use error::SystemError;
 pub use system::{Counters, System};
 pub use table::{BuildContext, build, describe, names};
+pub(crate) use table::{example_url, needs_url, text_kind};
+pub(crate) use writes::writing_word;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{System, SystemDescription, SystemError, postgres, sqlite};
-use crate::experiment::SystemSection;
+use super::{System, SystemDescription, SystemError, postgres, remote, sqlite};
+use crate::experiment::{SystemSection, TextKind};
 use crate::host::{Cancel, HostChanges};
 use crate::plan::ResolvedPlan;
 
@@ -26,15 +26,60 @@ type Build = fn(&ResolvedPlan, BuildContext<'_>) -> Result<Box<dyn System>, Syst
 /// One line of the table.
 struct Entry {
     name: &'static str,
+    /// What its operations are written in.
+    text: TextKind,
+    /// What a URL of such a server looks like; `None`: it is no server.
+    url: Option<&'static str>,
+    /// Whether weigh can start one of its own.
+    private: bool,
     describe: Describe,
     build: Build,
 }
 
 /// Every system under the load engine. `commands` is not one: it needs no server and no driver.
-const SYSTEMS: [Entry; 2] = [
-    Entry { name: "postgres", describe: postgres::describe, build: postgres::build },
-    Entry { name: "sqlite", describe: sqlite::describe, build: sqlite::build },
+const SYSTEMS: [Entry; 6] = [
+    Entry {
+        name: "postgres",
+        text: TextKind::Sql,
+        url: Some("postgres://user@127.0.0.1:5432/database"),
+        private: true,
+        describe: postgres::describe,
+        build: postgres::build,
+    },
+    Entry {
+        name: "sqlite",
+        text: TextKind::Sql,
+        url: None,
+        private: true,
+        describe: sqlite::describe,
+        build: sqlite::build,
+    },
+    reached("redis", TextKind::Command, "redis://127.0.0.1:6379"),
+    reached("memcached", TextKind::Command, "memcached://127.0.0.1:11211"),
+    reached("mongodb", TextKind::Command, "mongodb://127.0.0.1:27017/test"),
+    reached("http", TextKind::Request, "http://127.0.0.1:8080/"),
 ];
+
+/// A server that is only ever reached by its URL.
+const fn reached(name: &'static str, text: TextKind, url: &'static str) -> Entry {
+    let (describe, build) = (remote::describe, remote::build);
+    Entry { name, text, url: Some(url), private: false, describe, build }
+}
+
+/// What the operations of a system are written in.
+pub(crate) fn text_kind(system: &str) -> Option<TextKind> {
+    SYSTEMS.iter().find(|entry| entry.name == system).map(|entry| entry.text)
+}
+
+/// What a URL of such a server looks like, if it is a server.
+pub(crate) fn example_url(system: &str) -> Option<&'static str> {
+    SYSTEMS.iter().find(|entry| entry.name == system).and_then(|entry| entry.url)
+}
+
+/// What a URL looks like, for a system that weigh starts none of.
+pub(crate) fn needs_url(system: &str) -> Option<&'static str> {
+    SYSTEMS.iter().find(|entry| entry.name == system && !entry.private).and_then(|entry| entry.url)
+}
 
 /// The names of all systems, in the order they are listed to a reader.
 pub fn names() -> impl Iterator<Item = &'static str> {

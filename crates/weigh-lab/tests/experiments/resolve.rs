@@ -69,7 +69,7 @@ fn bulk_counts_rows() {
             ("10 x 100 rows", 100, 10, 1000)
         ]
     );
-    let sql = &plan.variants[1].operations[0].sql[0];
+    let sql = &plan.variants[1].operations[0].text.statements()[0];
     assert!(
         sql.starts_with("INSERT INTO event (payload) VALUES ($1), ($2), ") && sql.ends_with("($100)"),
         "{sql}"
@@ -176,6 +176,6 @@ fn shipped_experiments_fit_the_real_systems() {
             _ => weigh_lab::systems::describe(&experiment.system).unwrap(),
         };
         let plan = resolve(&experiment, &description, options()).unwrap_or_else(|errors| panic!("{errors}"));
-        assert!(plan.variants.len() >= 4, "{}", shipped.name);
+        assert!(plan.variants.len() >= 2, "{}", shipped.name);
     }
 }

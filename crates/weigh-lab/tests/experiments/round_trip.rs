@@ -85,11 +85,77 @@ prop_compose! {
     }
 }
 
+/// The operation of a server at a URL, with its system.
+fn remote_operation() -> impl Strategy<Value = String> {
+    let string = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let command = ("[a-z ]{0,8}", prop::option::of(text())).prop_map(move |(key, expect)| {
+        let expect = expect.map(|text| format!("expect = {}\n", string(&text))).unwrap_or_default();
+        format!("command = {}\n{expect}", string(&format!("GET \"{key}$1\"")))
+    });
+    let redis = command.prop_map(|text| (r#"name = "redis", url = "redis://u@h:1/2?protocol=3""#, text));
+    let memcached =
+        Just((r#"name = "memcached", url = "memcached://h""#, "command = \"get k$1\"\n".to_owned()));
+    let mongodb = (1..9u32).prop_map(|rows| {
+        let command = r#"command = '{"insert": "t", "documents": [{"_id": "$1"}]}'"#;
+        (r#"name = "mongodb", url = "mongodb://h/db""#, format!("{command}\nrows = {rows}\n"))
+    });
+    let expect = prop_oneof![Just("204"), Just("\"2xx\""), Just("\"any\""), Just("\"{code}\"")];
+    let request = (expect, prop::option::of(text()), prop::option::of(text()), text());
+    let http = request.prop_map(move |(expect, body, reply, header)| {
+        let some = |key: &str, text: Option<String>| {
+            text.map(|text| format!("{key} = {}\n", string(&text))).unwrap_or_default()
+        };
+        let header: String = header.chars().filter(|letter| !letter.is_control()).collect();
+        let parts = [some("body", body), some("expect_body", reply)].concat();
+        let headers = format!("headers = {{ X-A = {}, \"X-B\" = \"$1\" }}\n", string(&header));
+        let text = format!("request = \"PUT /a/$1\"\nexpect = {expect}\n{parts}{headers}");
+        (
+            r#"name = "http", url = "https://h/x", ca_file = "ca.pem", insecure = true, connect_to = "h:1""#,
+            text,
+        )
+    });
+    prop_oneof![redis, memcached, mongodb, http].prop_map(|(system, text)| {
+        format!("system = {{ {system}, allow_writes = true }}\n[[workload.operations]]\n{text}")
+    })
+}
+
+prop_compose! {
+    /// The text of a sound experiment on a server at a URL, as an open loop or not.
+    fn sound_remote()(
+        operation in remote_operation(),
+        rate in prop::option::of(prop_oneof![
+            (1..9_999u32).prop_map(|rate| rate.to_string()),
+            (1..9_999u32).prop_map(|rate| format!("\"{rate}/min\"")),
+            (0.1..1e7f64).prop_map(|rate| format!("{rate:?}")),
+        ]),
+        arrivals in prop_oneof![Just(""), Just("arrivals = \"constant\"\n"), Just("arrivals = \"poisson\"\n")],
+        timeout in prop::option::of(1..99_999u64),
+        rates in any::<bool>(),
+    ) -> String {
+        let arrivals = if rate.is_some() || rates { arrivals } else { "" };
+        let rate = rate.map(|rate| format!("rate = {rate}\n")).unwrap_or_default();
+        let timeout = timeout.map(|ms| format!("timeout = \"{ms}ms\"\n")).unwrap_or_default();
+        let factor = if rates { "\"load.rate\" = [\"9/s\", 100]" } else { "\"load.clients\" = [1, 2]" };
+        format!(
+            "{operation}parameters = [{{ kind = \"sequence\" }}]\n[workload.vars]\ncode = 201\n\
+             [load]\n{rate}{arrivals}{timeout}[factors]\n{factor}\n"
+        )
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn arbitrary_experiments_survive(text in sound()) {
+        match experiment::parse("sound.toml", &text) {
+            Ok(experiment) => round_trip(&experiment),
+            Err(errors) => panic!("{errors}\n\n{text}"),
+        }
+    }
+
+    #[test]
+    fn arbitrary_experiments_on_servers_survive(text in sound_remote()) {
         match experiment::parse("sound.toml", &text) {
             Ok(experiment) => round_trip(&experiment),
             Err(errors) => panic!("{errors}\n\n{text}"),

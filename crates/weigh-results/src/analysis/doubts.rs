@@ -8,6 +8,7 @@ use super::checks::{AaCheck, AaOutcome, SelfChecks};
 use super::costs::INFORMATION_P;
 use super::judge::{self, Comparison};
 use super::rounds::{Rounds, decoded, median, quantile_of};
+use super::schedule;
 use super::summary::VariantSummary;
 use crate::doubt::{Doubt, DoubtKind};
 use crate::model::{FinishReason, Interference, Metric, Replication, Run, Slot, Trial};
@@ -36,6 +37,7 @@ pub(crate) fn visible(
 ) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     client(run, variants, &mut doubts);
+    schedule::doubts(rounds, variants, &mut doubts);
     interference(rounds, &mut doubts);
     self_checks(aa, checks, &mut doubts);
     errors(variants, &mut doubts);
@@ -147,6 +149,13 @@ fn errors(variants: &[VariantSummary], doubts: &mut Vec<Doubt>) {
         let failed: u64 = summary.errors.values().sum();
         let worst = summary.errors.iter().max_by_key(|(_, count)| **count).map_or("", |(message, _)| message);
         let evidence = format!("{failed} operations failed beside {} that succeeded: {worst}", summary.ops);
+        doubts.push(doubt(DoubtKind::Errors, evidence, vec![summary.variant]));
+    }
+    for summary in variants.iter().filter(|summary| !summary.item_errors.is_empty()) {
+        let failed: u64 = summary.item_errors.values().sum();
+        let worst = summary.item_errors.iter().max_by_key(|(_, count)| **count);
+        let worst = worst.map_or("", |(message, _)| message);
+        let evidence = format!("{failed} items failed inside operations that were otherwise done: {worst}");
         doubts.push(doubt(DoubtKind::Errors, evidence, vec![summary.variant]));
     }
 }

@@ -13,6 +13,7 @@ mod costs;
 mod doubts;
 pub mod judge;
 mod rounds;
+mod schedule;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -24,8 +24,12 @@ pub struct Rounds<'a> {
     pub(crate) round_s: Option<f64>,
     /// The baseline's index.
     pub(crate) baseline: usize,
-    latencies: OnceCell<BTreeMap<(u32, Slot), Latencies>>,
+    latencies: OnceCell<Distributions>,
+    services: OnceCell<Distributions>,
 }
+
+/// By round and slot.
+type Distributions = BTreeMap<(u32, Slot), Latencies>;
 
 /// What a trial's latencies come to. Histograms themselves are too large to keep for thousands of trials.
 #[derive(Clone, Copy)]
@@ -110,6 +114,7 @@ impl<'a> Rounds<'a> {
             round_s: median(complete.values().copied().collect()),
             baseline: run.header.plan.baseline,
             latencies: OnceCell::new(),
+            services: OnceCell::new(),
         };
         rounds.drop_incomplete_epoch(run, number);
         rounds
@@ -139,16 +144,21 @@ impl<'a> Rounds<'a> {
 
     /// Read when a metric first asks: the runner counts units after every round, and decoding every trial's
     /// histogram for that would be CPU taken from the machine that is measured.
-    fn latencies(&self) -> &BTreeMap<(u32, Slot), Latencies> {
-        self.latencies.get_or_init(|| {
-            self.rounds
-                .iter()
-                .flat_map(|round| {
-                    round.trials.iter().map(move |(slot, trial)| ((round.number, *slot), trial))
-                })
-                .filter_map(|(place, trial)| Some((place, Latencies::of(&decoded(trial)?))))
-                .collect()
-        })
+    fn latencies(&self) -> &Distributions {
+        self.latencies.get_or_init(|| self.distributions(decoded))
+    }
+
+    /// Service times of open loops.
+    fn services(&self) -> &Distributions {
+        self.services.get_or_init(|| self.distributions(decoded_service))
+    }
+
+    fn distributions(&self, of: impl Fn(&Trial) -> Option<Histogram<u64>>) -> Distributions {
+        self.rounds
+            .iter()
+            .flat_map(|round| round.trials.iter().map(move |(slot, trial)| ((round.number, *slot), trial)))
+            .filter_map(|(place, trial)| Some((place, Latencies::of(&of(trial)?))))
+            .collect()
     }
 
     /// Complete rounds that count.
@@ -194,7 +204,7 @@ impl<'a> Rounds<'a> {
         if let Some(quantile) = quantile_of(metric)
             && !self.all_know(metric)
         {
-            return self.merged_observations(quantile);
+            return self.merged_observations(metric, quantile);
         }
         self.rounds
             .iter()
@@ -231,10 +241,13 @@ impl<'a> Rounds<'a> {
             Metric::LatencyP50 => self.latencies().get(&(round, slot))?.p50_s,
             Metric::LatencyP95 => self.latencies().get(&(round, slot))?.p95_s,
             Metric::LatencyP99 => self.latencies().get(&(round, slot))?.p99_s,
+            Metric::ServiceP50 => self.services().get(&(round, slot))?.p50_s,
+            Metric::ServiceP95 => self.services().get(&(round, slot))?.p95_s,
+            Metric::ServiceP99 => self.services().get(&(round, slot))?.p99_s,
         }
     }
 
-    fn merged_observations(&self, quantile: f64) -> Vec<Observation> {
+    fn merged_observations(&self, metric: Metric, quantile: f64) -> Vec<Observation> {
         let merged = quantiles::rounds_to_merge(
             quantile,
             &self
@@ -249,18 +262,19 @@ impl<'a> Rounds<'a> {
             self.rounds.chunk_by(|a, b| self.replication == Replication::Round || a.cluster == b.cluster)
         {
             for chunk in block.chunks(size as usize).filter(|chunk| chunk.len() == size as usize) {
-                blocks.push(quantile_of_block(quantile, chunk));
+                blocks.push(quantile_of_block(metric, quantile, chunk));
             }
         }
         blocks
     }
 }
 
-fn quantile_of_block(quantile: f64, block: &[RoundOf<'_>]) -> Observation {
+fn quantile_of_block(metric: Metric, quantile: f64, block: &[RoundOf<'_>]) -> Observation {
+    let of = if is_service(metric) { decoded_service } else { decoded };
     let mut values = BTreeMap::new();
     for slot in block[0].trials.keys() {
         let mut sum: Option<Histogram<u64>> = None;
-        for histogram in block.iter().filter_map(|round| decoded(round.trials.get(slot)?)) {
+        for histogram in block.iter().filter_map(|round| of(round.trials.get(slot)?)) {
             match &mut sum {
                 Some(sum) => sum.add(&histogram).unwrap_or_default(),
                 None => sum = Some(histogram),
@@ -278,6 +292,15 @@ pub(crate) fn decoded(trial: &Trial) -> Option<Histogram<u64>> {
     histogram::decode(trial.latency.as_deref()?).ok()
 }
 
+/// Its service times: open loops only.
+pub(crate) fn decoded_service(trial: &Trial) -> Option<Histogram<u64>> {
+    histogram::decode(trial.service.as_deref()?).ok()
+}
+
+fn is_service(metric: Metric) -> bool {
+    matches!(metric, Metric::ServiceP50 | Metric::ServiceP95 | Metric::ServiceP99)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds up to one hour are exact")]
 fn quantile_s(histogram: &Histogram<u64>, quantile: f64) -> f64 {
     histogram.value_at_quantile(quantile) as f64 / 1e9
@@ -286,9 +309,9 @@ fn quantile_s(histogram: &Histogram<u64>, quantile: f64) -> f64 {
 /// The percentile a metric is about, as a fraction.
 pub(crate) fn quantile_of(metric: Metric) -> Option<f64> {
     match metric {
-        Metric::LatencyP50 => Some(0.50),
-        Metric::LatencyP95 => Some(0.95),
-        Metric::LatencyP99 => Some(0.99),
+        Metric::LatencyP50 | Metric::ServiceP50 => Some(0.50),
+        Metric::LatencyP95 | Metric::ServiceP95 => Some(0.95),
+        Metric::LatencyP99 | Metric::ServiceP99 => Some(0.99),
         _ => None,
     }
 }

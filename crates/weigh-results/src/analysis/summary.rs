@@ -6,7 +6,7 @@ use weigh_stats::Interval;
 
 use super::costs::{self, CostPerOp, INFORMATION_P};
 use super::judge;
-use super::rounds::{Rounds, median};
+use super::rounds::{Rounds, median, whole_ops};
 use crate::model::{Metric, Run, Slot};
 
 /// One variant's figures over the rounds that count.
@@ -29,6 +29,10 @@ pub struct VariantSummary {
     pub debt_s: Option<f64>,
     /// Failures by message, all trials.
     pub errors: BTreeMap<String, u64>,
+    /// Share of operations that were answered and did not find what they asked for, all trials.
+    pub misses: Option<f64>,
+    /// Items that failed inside operations that were otherwise done, by message, all trials.
+    pub item_errors: BTreeMap<String, u64>,
     /// Median of gauges at the end of trials.
     pub gauges: BTreeMap<String, f64>,
     /// Client user-mode CPU per operation, seconds.
@@ -81,10 +85,14 @@ pub(crate) fn summaries(run: &Run, rounds: &Rounds<'_>) -> Vec<VariantSummary> {
 fn figures(run: &Run, rounds: &Rounds<'_>, variant: usize) -> VariantSummary {
     let trials: Vec<_> = rounds.trials_of(variant).collect();
     let mut errors = BTreeMap::new();
+    let mut item_errors = BTreeMap::new();
     let mut gauges: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for trial in &trials {
         for (message, count) in &trial.errors {
             *errors.entry(message.clone()).or_default() += count;
+        }
+        for (message, count) in &trial.item_errors {
+            *item_errors.entry(message.clone()).or_default() += count;
         }
         for (key, value) in &trial.gauges {
             gauges.entry(key.clone()).or_default().push(*value);
@@ -92,6 +100,10 @@ fn figures(run: &Run, rounds: &Rounds<'_>, variant: usize) -> VariantSummary {
     }
     let ops: u64 = trials.iter().map(|trial| trial.measured.ops).sum();
     let user: f64 = trials.iter().map(|trial| trial.client.user_s).sum();
+    let misses: u64 = trials.iter().map(|trial| trial.misses).sum();
+    let answered: f64 = trials.iter().map(|trial| whole_ops(trial)).sum();
+    #[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
+    let misses = (misses > 0 && answered > 0.0).then(|| misses as f64 / answered);
     #[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
     let per_op = (ops > 0 && user > 0.0).then(|| user / ops as f64);
     VariantSummary {
@@ -103,6 +115,8 @@ fn figures(run: &Run, rounds: &Rounds<'_>, variant: usize) -> VariantSummary {
         costs: costs::costs(run, rounds, variant),
         debt_s: median(trials.iter().filter_map(|trial| trial.debt_s).collect()),
         errors,
+        misses,
+        item_errors,
         gauges: gauges.into_iter().filter_map(|(key, values)| Some((key, median(values)?))).collect(),
         client_user_per_op_s: per_op,
         client_busiest: median(trials.iter().map(|trial| trial.client.busiest_thread).collect()),

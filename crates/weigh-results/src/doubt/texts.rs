@@ -10,6 +10,16 @@ pub(super) fn of(kind: DoubtKind) -> DoubtText {
             "What was measured is partly the load generator, and real differences between variants look smaller than they are.",
             "Give it more threads (`load.threads`), or run it with fewer clients on a machine with free CPUs.",
         ),
+        DoubtKind::ScheduleNotKept => (
+            "the client did not keep its schedule",
+            "Operations were sent later than the system would have taken them, so a part of the response times is the load generator's own.",
+            "Give it more threads (`load.threads`) or a free CPU, or ask for a lower rate (`load.rate`).",
+        ),
+        DoubtKind::RateAboveCapacity => (
+            "the system did not keep up with the rate",
+            "A backlog then grows for as long as the trial lasts, and response times say more about the length of the trial than about the system.",
+            "Ask for a lower rate (`load.rate`): at most about 70 % of what the slowest variant can do.",
+        ),
         DoubtKind::Steal => (
             "the hypervisor gave CPU time to somebody else",
             "Trials then differ for reasons that have nothing to do with the variants; random order keeps the verdict honest, but intervals get wider.",

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Operations completed without error, per second of the measured window.
     Throughput,
-    /// Mean latency of the measured window, seconds.
+    /// Mean latency of the measured window, seconds. In an open loop latency is the response time: from the intended
+    /// start of an operation.
     LatencyMean,
     /// Median latency, seconds.
     LatencyP50,
@@ -18,6 +19,12 @@ pub enum Metric {
     LatencyP95,
     /// 99th percentile of latency, seconds.
     LatencyP99,
+    /// Open loop: median service time, from when an operation was really sent, seconds.
+    ServiceP50,
+    /// Open loop: 95th percentile of the service time, seconds.
+    ServiceP95,
+    /// Open loop: 99th percentile of the service time, seconds.
+    ServiceP99,
     /// Server CPU time per operation (user + system), seconds: a ratio of totals.
     CpuPerOp,
     /// Wall-clock time of one execution of a command, seconds.
@@ -36,12 +43,15 @@ pub enum Direction {
 
 impl Metric {
     /// Every metric, in the order they are listed to a reader.
-    pub const ALL: [Metric; 7] = [
+    pub const ALL: [Metric; 10] = [
         Metric::Throughput,
         Metric::LatencyMean,
         Metric::LatencyP50,
         Metric::LatencyP95,
         Metric::LatencyP99,
+        Metric::ServiceP50,
+        Metric::ServiceP95,
+        Metric::ServiceP99,
         Metric::CpuPerOp,
         Metric::Time,
     ];
@@ -54,6 +64,9 @@ impl Metric {
             Metric::LatencyP50 => "latency_p50",
             Metric::LatencyP95 => "latency_p95",
             Metric::LatencyP99 => "latency_p99",
+            Metric::ServiceP50 => "service_p50",
+            Metric::ServiceP95 => "service_p95",
+            Metric::ServiceP99 => "service_p99",
             Metric::CpuPerOp => "cpu_per_op",
             Metric::Time => "time",
         }

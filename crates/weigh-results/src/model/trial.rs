@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::load::ScheduleRecord;
+
 /// Which label a trial ran under: a variant, or the hidden second copy of the baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Slot {
@@ -37,9 +39,22 @@ pub struct Trial {
     /// Error replies and failures in the whole trial, by message. They are never in `ops` or latency.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
-    /// Latencies of the measured window: HDR histogram, V2 deflate, base64; nanoseconds.
+    /// Operations of the whole trial that were answered and did not find what they asked for. They are in `ops`.
+    #[serde(default)]
+    pub misses: u64,
+    /// Items of the whole trial that failed inside operations that were otherwise done, by message.
+    #[serde(default)]
+    pub item_errors: BTreeMap<String, u64>,
+    /// Latencies of the measured window: HDR histogram, V2 deflate, base64; nanoseconds. Closed loop: from when an
+    /// operation was sent. Open loop (response time): of operations due in the window, from their intended start.
     #[serde(default)]
     pub latency: Option<String>,
+    /// Open loop: service times of the same operations, from when they were really sent.
+    #[serde(default)]
+    pub service: Option<String>,
+    /// Open loop: how the schedule was kept.
+    #[serde(default)]
+    pub schedule: Option<ScheduleRecord>,
     /// Operations completed per 100 ms from the start of the load, warm-up included.
     #[serde(default)]
     pub bins_100ms: Vec<u64>,

@@ -4,7 +4,7 @@ use super::units::Unit;
 use crate::model::Plan;
 
 /// Words for keys whose own words are not clear.
-const WORDS: [(&str, &str); 52] = [
+const WORDS: [(&str, &str); 64] = [
     ("server.cpu_us", "server CPU"),
     ("server.wait_us", "server waiting for a CPU"),
     ("server.minor_faults", "minor page faults"),
@@ -57,6 +57,18 @@ const WORDS: [(&str, &str); 52] = [
     ("postgres.background_buffers", "buffers written by the background writer"),
     ("postgres.backend_buffers", "buffers written by backends"),
     ("postgres.temp_bytes", "temporary files"),
+    ("redis.net_in_bytes", "received by the server"),
+    ("redis.net_out_bytes", "sent by the server"),
+    ("redis.reads", "reads of sockets"),
+    ("redis.writes", "writes to sockets"),
+    ("memcached.net_in_bytes", "received by the server"),
+    ("memcached.net_out_bytes", "sent by the server"),
+    ("memcached.sets", "items set"),
+    ("memcached.gets", "keys asked for"),
+    ("mongodb.network_in_bytes", "received by the server"),
+    ("mongodb.network_out_bytes", "sent by the server"),
+    ("mongodb.journal_bytes", "journal"),
+    ("mongodb.journal_syncs", "journal syncs"),
 ];
 
 /// What a counter counts, in words, without its unit.

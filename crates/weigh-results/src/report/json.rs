@@ -157,6 +157,8 @@ fn variant(plan: &Plan, summary: &VariantSummary) -> Value {
         "costs": summary.costs.iter().map(cost).collect::<Vec<_>>(),
         "debt_s": summary.debt_s,
         "errors": summary.errors,
+        "misses": summary.misses.unwrap_or(0.0),
+        "item_errors": summary.item_errors,
         "gauges": summary.gauges,
         "client_user_per_op_s": summary.client_user_per_op_s,
         "client_busiest": summary.client_busiest,

@@ -4,8 +4,10 @@
 //! - [`json`]: everything, for programs; described in `docs/formats.md`.
 //! - [`compare`]: two runs side by side, never without the doubt that belongs to it.
 //! - [`plan`]: what a run would do.
+//! - [`selftest`]: whether weigh measures right on a machine.
 //! - [`list`]: stored runs, one line each.
 //! - [`live`]: how it stands after a round, for a screen while the run goes on.
+//! - [`load`]: one load by itself.
 //! - [`units`] and [`words`]: figures and sentences, the same in every report.
 //!
 //! Nothing here reads a clock, a file or the terminal, and nothing here decides: what is *different*
@@ -17,7 +19,9 @@ pub mod json;
 mod layout;
 pub mod list;
 pub mod live;
+pub mod load;
 pub mod plan;
+pub mod selftest;
 mod table;
 pub mod terminal;
 pub mod units;

@@ -32,6 +32,7 @@ pub(super) fn of(run: &Run, analysis: &Analysis, width: usize) -> Table {
     }
     columns.extend(cost_columns(run, analysis));
     columns.extend(debt(analysis));
+    columns.extend(misses(analysis));
     columns.extend(errors(analysis));
     columns.extend(field(run));
     Table { columns }
@@ -51,7 +52,12 @@ fn metrics(run: &Run) -> Vec<(Metric, Option<u8>)> {
     let informative: &[(Metric, u8)] = if plan.system == "commands" {
         &[(Metric::Time, 99)]
     } else {
-        &[(Metric::LatencyP50, 90), (Metric::LatencyP99, 45), (Metric::Throughput, 95)]
+        &[
+            (Metric::LatencyP50, 90),
+            (Metric::LatencyP99, 45),
+            (Metric::ServiceP99, 40),
+            (Metric::Throughput, 95),
+        ]
     };
     let mut shown: Vec<(Metric, Option<u8>)> = informative
         .iter()
@@ -169,9 +175,18 @@ fn debt(analysis: &Analysis) -> Option<TableColumn> {
     known.then(|| TableColumn { heading: "debt".into(), cells, left: false, priority: Some(65) })
 }
 
-/// Only there if anything failed; then it is never dropped.
+/// Only there if anything was asked for and not found: a cache without the key is faster, and of less use.
+fn misses(analysis: &Analysis) -> Option<TableColumn> {
+    let share = |summary: &VariantSummary| summary.misses.unwrap_or(0.0);
+    let any = analysis.variants.iter().any(|summary| share(summary) > 0.0);
+    let cells = analysis.variants.iter().map(|summary| Cell::new(units::percent(share(summary)))).collect();
+    any.then(|| TableColumn { heading: "misses".into(), cells, left: false, priority: Some(85) })
+}
+
+/// Only there if anything failed, items of bulks among it; then it is never dropped.
 fn errors(analysis: &Analysis) -> Option<TableColumn> {
-    let totals: Vec<u64> = analysis.variants.iter().map(|summary| summary.errors.values().sum()).collect();
+    let failed = |summary: &VariantSummary| summary.errors.values().chain(summary.item_errors.values()).sum();
+    let totals: Vec<u64> = analysis.variants.iter().map(failed).collect();
     let cells = totals
         .iter()
         .map(|total| Cell::inked(units::count(*total), if *total > 0 { Ink::Bad } else { Ink::Plain }))

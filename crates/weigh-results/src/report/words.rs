@@ -31,6 +31,9 @@ pub fn heading(metric: Metric) -> &'static str {
         Metric::LatencyP50 => "p50",
         Metric::LatencyP95 => "p95",
         Metric::LatencyP99 => "p99",
+        Metric::ServiceP50 => "service p50",
+        Metric::ServiceP95 => "service p95",
+        Metric::ServiceP99 => "service p99",
         Metric::CpuPerOp => "cpu/op",
         Metric::Time => "time",
     }
@@ -44,6 +47,9 @@ pub fn noun(metric: Metric) -> &'static str {
         Metric::LatencyP50 => "median latency",
         Metric::LatencyP95 => "p95 latency",
         Metric::LatencyP99 => "p99 latency",
+        Metric::ServiceP50 => "median service time",
+        Metric::ServiceP95 => "p95 service time",
+        Metric::ServiceP99 => "p99 service time",
         Metric::CpuPerOp => "CPU time per operation",
         Metric::Time => "time",
     }

@@ -14,11 +14,13 @@ mod finish;
 pub(crate) mod guard;
 mod judge;
 pub(crate) mod list;
+pub(crate) mod load;
 pub(crate) mod man;
 mod overrides;
 mod preview;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod selftest;
 pub(crate) mod show;
 mod stored;
 
@@ -31,6 +33,7 @@ pub(crate) fn run(typed: Cli, screen: &Screen) -> Result<u8, Failure> {
     match typed.command {
         Command::Run(args) => run::run(&args, screen),
         Command::Commands(args) => commands::run(&args, screen),
+        Command::Load(args) => load::run(&args, screen),
         Command::List(args) => list::run(&args, screen),
         Command::Show(args) => show::run(&args, screen),
         Command::Compare(args) => compare::run(&args, screen),
@@ -38,6 +41,8 @@ pub(crate) fn run(typed: Cli, screen: &Screen) -> Result<u8, Failure> {
         Command::Experiments(args) => experiments::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),
         Command::Man(args) => man::run(&args, screen),
+        Command::Selftest(args) => selftest::run(&args, screen),
+        Command::Answer(args) => selftest::answer(&args),
         Command::Guard(args) => guard::run(&args),
     }
 }

@@ -12,7 +12,27 @@ use crate::failure::Failure;
 pub(super) fn apply(experiment: &mut Experiment, args: &RunArgs) -> Result<(), Failure> {
     system(experiment, args);
     load(experiment, args)?;
-    judge(experiment, args)
+    judge(experiment, args)?;
+    schedule(experiment, args)
+}
+
+/// After the metrics: an open loop is judged by another metric unless one was named.
+fn schedule(experiment: &mut Experiment, args: &RunArgs) -> Result<(), Failure> {
+    if let Some(text) = &args.arrivals {
+        let why = "must be `constant` or `poisson` beside a file; a factor goes into the file";
+        let arrivals = Experiment::arrivals(text).ok_or_else(|| bad("--arrivals", text, why))?;
+        experiment.load.arrivals = Some(arrivals);
+    }
+    if let Some(text) = &args.rate {
+        let why = "must be one rate like `5000/s` beside a file; a factor goes into the file";
+        let rate_per_s = Experiment::rate(text).ok_or_else(|| bad("--rate", text, why))?;
+        if args.judge.metric.is_empty() {
+            experiment.open_loop(rate_per_s);
+        } else {
+            experiment.load.rate_per_s = Some(rate_per_s);
+        }
+    }
+    Ok(())
 }
 
 fn system(experiment: &mut Experiment, args: &RunArgs) {
@@ -20,6 +40,9 @@ fn system(experiment: &mut Experiment, args: &RunArgs) {
     system.url = args.url.clone().or(system.url.take());
     system.bin_dir = args.bin_dir.clone().or(system.bin_dir.take());
     system.allow_writes |= args.allow_writes;
+    system.ca_file = args.ca_file.clone().or(system.ca_file.take());
+    system.insecure |= args.insecure;
+    system.connect_to = args.connect_to.clone().or(system.connect_to.take());
 }
 
 fn load(experiment: &mut Experiment, args: &RunArgs) -> Result<(), Failure> {
@@ -32,6 +55,9 @@ fn load(experiment: &mut Experiment, args: &RunArgs) -> Result<(), Failure> {
     }
     load.threads = args.threads.or(load.threads);
     load.pipeline = args.pipeline.unwrap_or(load.pipeline);
+    if let Some(text) = &args.timeout {
+        load.timeout = Some(duration(text).map_err(|why| bad("--timeout", text, &why))?);
+    }
     if let Some(text) = &args.judge.trial {
         load.trial = duration(text).map_err(|why| bad("--trial", text, &why))?;
     }

@@ -28,7 +28,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "EXPERIMENT", required_unless_present = "system", conflicts_with_all = FROM_FLAGS)]
     experiment: Option<String>,
 
-    /// The system to weigh: postgres, sqlite
+    /// The system to weigh: postgres, sqlite, or with --url redis, memcached, mongodb, http
     #[arg(long, value_name = "NAME", help_heading = "An experiment from flags")]
     system: Option<String>,
     /// A setting and its levels, like synchronous_commit=on,off; one level is the same for all (repeatable)
@@ -37,7 +37,10 @@ pub(crate) struct RunArgs {
     /// An operation: a file of SQL, or the SQL itself; several statements are one transaction (repeatable)
     #[arg(long, value_name = "FILE|SQL", help_heading = "An experiment from flags")]
     sql: Vec<String>,
-    /// What makes the data, once, before anything is measured: a file, or the SQL itself (repeatable)
+    /// An operation in the words of the system: a statement, a command (GET user:$1), a request (GET /path) (repeatable)
+    #[arg(long, value_name = "TEXT", help_heading = "An experiment from flags")]
+    operation: Vec<String>,
+    /// What makes the data, once, before anything is measured: a file, or the SQL or command itself (repeatable)
     #[arg(
         long,
         visible_alias = "setup-sql",
@@ -61,13 +64,22 @@ pub(crate) struct RunArgs {
     /// Operations in flight per connection [default: 1]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) pipeline: Option<u32>,
+    /// Open loop: operations per second over all clients, like 5000/s or 300/min; with commas, a factor
+    #[arg(long, value_name = "RATE")]
+    pub(super) rate: Option<String>,
+    /// Open loop: constant or poisson arrivals; with commas, a factor [default: constant]
+    #[arg(long, value_name = "ARRIVALS", hide_short_help = true)]
+    pub(super) arrivals: Option<String>,
+    /// A reply later than this is an error [default: 30s]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    pub(super) timeout: Option<String>,
     /// Warm-up of a trial, before the pilot has shown how long it has to be
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub(super) settle: Option<String>,
     /// Leave the debt of a trial to the next one
     #[arg(long, hide_short_help = true)]
     pub(super) no_drain: bool,
-    /// A server of your own (postgres://…) instead of a private one
+    /// A server of your own (postgres://…, redis://…, http://…) instead of a private one
     #[arg(long, value_name = "URL")]
     pub(super) url: Option<String>,
     /// Allow writing to the server at --url
@@ -76,6 +88,15 @@ pub(crate) struct RunArgs {
     /// Where the server's programs are
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(super) bin_dir: Option<PathBuf>,
+    /// Authorities to trust (PEM) instead of the host's, for the server at --url
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(super) ca_file: Option<PathBuf>,
+    /// Do not check the certificate of the server at --url
+    #[arg(long, hide_short_help = true)]
+    pub(super) insecure: bool,
+    /// Connect there instead of to the host of --url, whose name stays what is asked for
+    #[arg(long, value_name = "HOST:PORT", hide_short_help = true)]
+    pub(super) connect_to: Option<String>,
 
     #[command(flatten)]
     pub(super) judge: JudgeArgs,
@@ -84,7 +105,7 @@ pub(crate) struct RunArgs {
 }
 
 /// What a file says itself.
-const FROM_FLAGS: [&str; 6] = ["system", "set", "sql", "setup", "param", "question"];
+const FROM_FLAGS: [&str; 7] = ["system", "set", "sql", "operation", "setup", "param", "question"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,6 +114,9 @@ Examples:
   weigh run --system postgres --set synchronous_commit=on,off,local --sql insert.sql --clients 4
   weigh run --system sqlite --set synchronous=FULL,NORMAL --setup 'CREATE TABLE t (v TEXT)' \\
       --sql 'INSERT INTO t VALUES ($1)' --param kind=string,size=100
+  weigh run --system redis --url redis://127.0.0.1 --set load.pipeline=1,16 --operation 'GET user:$1' \\
+      --param kind=uniform,min=1,max=1000
+  weigh run postgres/durability --rate 500/s
   weigh run postgres/durability --dry-run
 ";
 
@@ -119,8 +143,10 @@ fn experiment(args: &RunArgs) -> Result<Experiment, Failure> {
 }
 
 fn from_typed(args: &RunArgs) -> Result<Experiment, Failure> {
-    let sources =
-        |flag: &str, typed: &[String]| typed.iter().map(|text| source(flag, text)).collect::<Result<_, _>>();
+    let system = args.system.clone().unwrap_or_default();
+    let sources = |flag: &str, typed: &[String]| {
+        typed.iter().map(|text| source(flag, text, &system)).collect::<Result<_, _>>()
+    };
     let judge = &args.judge;
     let flags = FlagExperiment {
         question: args.question.clone(),
@@ -128,13 +154,20 @@ fn from_typed(args: &RunArgs) -> Result<Experiment, Failure> {
         url: args.url.clone(),
         allow_writes: args.allow_writes,
         bin_dir: args.bin_dir.clone(),
+        ca_file: args.ca_file.clone(),
+        insecure: args.insecure,
+        connect_to: args.connect_to.clone(),
         set: args.set.clone(),
         sql: sources("--sql", &args.sql)?,
+        operations: args.operation.clone(),
         setup: sources("--setup", &args.setup)?,
         parameters: args.param.clone(),
         clients: args.clients.clone(),
         threads: args.threads,
         pipeline: args.pipeline,
+        rate: args.rate.clone(),
+        arrivals: args.arrivals.clone(),
+        timeout: args.timeout.clone(),
         trial: judge.trial.clone(),
         settle: args.settle.clone(),
         budget: judge.budget.clone(),
@@ -147,10 +180,12 @@ fn from_typed(args: &RunArgs) -> Result<Experiment, Failure> {
     Ok(from_flags(&flags)?)
 }
 
-/// A file if there is one of that name; SQL if it cannot be a file's name.
-fn source(flag: &str, typed: &str) -> Result<SqlSource, Failure> {
+/// A file if there is one of that name; the text itself if it cannot be a file's name, as a command may be a single
+/// word.
+fn source(flag: &str, typed: &str, system: &str) -> Result<SqlSource, Failure> {
     let path = Path::new(typed);
-    if !path.is_file() && typed.trim().contains(char::is_whitespace) {
+    let sql = ["postgres", "sqlite"].contains(&system);
+    if !path.is_file() && (!sql || typed.trim().contains(char::is_whitespace)) {
         return Ok(SqlSource { name: flag.to_owned(), text: typed.to_owned() });
     }
     match std::fs::read_to_string(path) {

@@ -66,7 +66,7 @@ pub fn from_commands(flags: &CommandFlags) -> Result<Experiment, ExperimentError
         goal: flags.goal.as_ref(),
         budget: flags.budget.as_ref(),
     };
-    let judge = reader.judge(&judge_flags, default_judge(&system));
+    let judge = reader.judge(&judge_flags, default_judge(&system, false));
     let default = default_load(&system);
     reader.origin.mark_flag("load.trial".to_owned(), "--trial".to_owned());
     let trial = reader.duration("--trial", flags.trial.as_ref()).unwrap_or(default.trial);

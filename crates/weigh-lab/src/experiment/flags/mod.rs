@@ -10,6 +10,7 @@ mod commands;
 mod levels;
 mod run;
 mod sql_file;
+mod typed;
 
 pub use commands::{CommandFlags, from_commands};
 pub use run::{FlagExperiment, SqlSource, from_flags};

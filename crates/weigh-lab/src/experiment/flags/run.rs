@@ -5,9 +5,13 @@ use std::path::PathBuf;
 
 use super::levels::{FlagReader, JudgeFlags};
 use crate::experiment::keys::{Key, LoadKey};
-use crate::experiment::read::{DURATION_EXPECTED, default_judge, default_load, parse_settle};
+use crate::experiment::read::{
+    ARRIVALS_NAMES, DURATION_EXPECTED, RATE_EXPECTED, arrivals_from_name, default_judge, default_load,
+    is_open_loop, parse_settle, rate_of_level,
+};
 use crate::experiment::{
-    Experiment, ExperimentErrors, Factor, Level, LoadSection, Origin, SystemSection, WorkloadSection,
+    Experiment, ExperimentErrors, Factor, Level, LoadSection, Origin, SystemSection, TextKind,
+    WorkloadSection,
 };
 
 /// The flags of a run without an experiment file, as typed.
@@ -23,12 +27,21 @@ pub struct FlagExperiment {
     pub allow_writes: bool,
     /// `--bin-dir`
     pub bin_dir: Option<PathBuf>,
+    /// `--ca-file`
+    pub ca_file: Option<PathBuf>,
+    /// `--insecure`
+    pub insecure: bool,
+    /// `--connect-to`
+    pub connect_to: Option<String>,
     /// `--set name=a,b,c`: a factor, or with one value a common setting. A name without `settings.`,
     /// `load.`, `vars.` or `operations.` is a setting's.
     pub set: Vec<String>,
     /// `--sql FILE` (read by the caller), one operation each.
     pub sql: Vec<SqlSource>,
-    /// `--setup FILE` (read by the caller).
+    /// `--operation TEXT`, one operation each, in the words of the system: a statement, a command, or a method and a
+    /// path.
+    pub operations: Vec<String>,
+    /// `--setup FILE` (read by the caller): SQL, or commands.
     pub setup: Vec<SqlSource>,
     /// `--param kind=uniform,min=1,max=1000`: `$1`, `$2`, … of the only operation.
     pub parameters: Vec<String>,
@@ -38,6 +51,12 @@ pub struct FlagExperiment {
     pub threads: Option<u32>,
     /// `--pipeline`
     pub pipeline: Option<u32>,
+    /// `--rate 5000/s`, or a factor `--rate 1000/s,5000/s`.
+    pub rate: Option<String>,
+    /// `--arrivals constant|poisson`, or a factor.
+    pub arrivals: Option<String>,
+    /// `--timeout`
+    pub timeout: Option<String>,
     /// `--trial`
     pub trial: Option<String>,
     /// `--settle`
@@ -97,18 +116,19 @@ impl Builder<'_> {
             goal: flags.goal.as_ref(),
             budget: flags.budget.as_ref(),
         };
-        let mut judge = self.reader.judge(&judge_flags, default_judge(&system));
-        judge.drain &= !flags.no_drain;
         let mut load = self.load(&system);
         let mut workload = self.workload();
         let mut settings = BTreeMap::new();
-        self.clients(&mut load);
+        self.of_load(&mut load);
         for set in &flags.set {
             self.set(set, &mut settings, &mut workload, &mut load);
         }
         self.reader.origin.mark_flag("factors".to_owned(), "--set".to_owned());
         self.reader.origin.mark_flag("variants".to_owned(), "--set".to_owned());
         let factors = std::mem::take(&mut self.factors);
+        let open_loop = is_open_loop(&load, &factors, &[]);
+        let mut judge = self.reader.judge(&judge_flags, default_judge(&system, open_loop));
+        judge.drain &= !flags.no_drain;
         Experiment {
             name: name(&system.name, &factors),
             question: flags.question.clone().unwrap_or_default(),
@@ -132,6 +152,9 @@ impl Builder<'_> {
             ("system.url", "--url"),
             ("system.allow_writes", "--allow-writes"),
             ("system.bin_dir", "--bin-dir"),
+            ("system.ca_file", "--ca-file"),
+            ("system.insecure", "--insecure"),
+            ("system.connect_to", "--connect-to"),
         ] {
             self.reader.origin.mark_flag(path.to_owned(), flag.to_owned());
         }
@@ -140,12 +163,15 @@ impl Builder<'_> {
             url: flags.url.clone(),
             allow_writes: flags.allow_writes,
             bin_dir: flags.bin_dir.clone(),
+            ca_file: flags.ca_file.clone(),
+            insecure: flags.insecure,
+            connect_to: flags.connect_to.clone(),
         }
     }
 
     fn load(&mut self, system: &SystemSection) -> LoadSection {
         let default = default_load(system);
-        for key in ["clients", "threads", "pipeline", "trial", "settle"] {
+        for key in ["clients", "threads", "pipeline", "rate", "arrivals", "timeout", "trial", "settle"] {
             self.reader.origin.mark_flag(format!("load.{key}"), format!("--{key}"));
         }
         let mut number = |flag: &str, key: LoadKey, typed: Option<u32>| {
@@ -160,6 +186,9 @@ impl Builder<'_> {
             threads: number("--threads", LoadKey::Threads, self.flags.threads),
             pipeline: number("--pipeline", LoadKey::Pipeline, self.flags.pipeline)
                 .unwrap_or(default.pipeline),
+            rate_per_s: None,
+            arrivals: None,
+            timeout: self.reader.duration("--timeout", self.flags.timeout.as_ref()),
             trial: self.reader.duration("--trial", self.flags.trial.as_ref()).unwrap_or(default.trial),
             settle: self
                 .reader
@@ -168,21 +197,37 @@ impl Builder<'_> {
         }
     }
 
-    fn clients(&mut self, load: &mut LoadSection) {
-        let Some(text) = &self.flags.clients else { return };
-        if let Some(factor) = self.reader.levels("--clients", LoadKey::NAMES[0], text) {
-            self.vary("--clients", factor, &mut BTreeMap::new(), &mut WorkloadSection::default(), load);
+    /// The flags of the load that may be factors.
+    fn of_load(&mut self, load: &mut LoadSection) {
+        let flags = self.flags;
+        for (flag, key, text) in [
+            ("--clients", LoadKey::Clients.name(), &flags.clients),
+            ("--rate", "load.rate", &flags.rate),
+            ("--arrivals", "load.arrivals", &flags.arrivals),
+        ] {
+            let factor = text.as_ref().and_then(|text| self.reader.levels(flag, key, text));
+            if let Some(factor) = factor {
+                self.vary(flag, factor, &mut BTreeMap::new(), &mut WorkloadSection::default(), load);
+            }
         }
     }
 
     fn workload(&mut self) -> WorkloadSection {
         let flags = self.flags;
-        self.reader.origin.mark_flag("workload".to_owned(), "--sql".to_owned());
+        let kind = crate::systems::text_kind(&flags.system).unwrap_or(TextKind::Sql);
+        let flag = if kind == TextKind::Sql { "--sql" } else { "--operation" };
+        self.reader.origin.mark_flag("workload".to_owned(), flag.to_owned());
         self.reader.origin.mark_flag("workload.setup".to_owned(), "--setup".to_owned());
-        let setup = flags.setup.iter().flat_map(|source| self.reader.statements(source)).collect();
+        let setup = match kind {
+            TextKind::Sql => flags.setup.iter().flat_map(|source| self.reader.statements(source)).collect(),
+            _ => flags.setup.iter().map(|source| source.text.clone()).collect(),
+        };
         let mut operations: Vec<_> = flags.sql.iter().map(|source| self.reader.operation(source)).collect();
-        for (index, source) in flags.sql.iter().enumerate() {
-            self.reader.origin.mark_flag(format!("workload.operations[{index}]"), source.name.clone());
+        operations.extend(flags.operations.iter().map(|text| self.reader.typed_operation(text, kind)));
+        let names = flags.sql.iter().map(|source| source.name.clone());
+        let names = names.chain(flags.operations.iter().map(|text| format!("--operation {text}")));
+        for (index, name) in names.enumerate() {
+            self.reader.origin.mark_flag(format!("workload.operations[{index}]"), name);
         }
         let parameters: Vec<toml::Table> =
             flags.parameters.iter().filter_map(|text| self.reader.generator("--param", text)).collect();
@@ -265,6 +310,14 @@ impl Builder<'_> {
                 LoadKey::Threads => load.threads = Some(number),
                 LoadKey::Pipeline => load.pipeline = number,
             }),
+            Some(Key::Rate) => match rate_of_level(only) {
+                None => self.reader.error(flag, format!("bad value `{only}`"), RATE_EXPECTED),
+                rate => load.rate_per_s = rate,
+            },
+            Some(Key::Arrivals) => match arrivals_from_name(&only.to_text()) {
+                None => self.reader.error(flag, format!("bad value `{only}`"), ARRIVALS_NAMES),
+                arrivals => load.arrivals = arrivals,
+            },
             Some(Key::Weight(name)) => counted(0, 1_000_000, &mut |number| {
                 if let Some(operation) = workload.operations.iter_mut().find(|one| one.name == name) {
                     operation.weight = number;

@@ -2,7 +2,7 @@
 
 use crate::experiment::error::{ExperimentError, Position};
 use crate::experiment::sql::{self, Kind, SqlError};
-use crate::experiment::{OperationSection, SqlSource};
+use crate::experiment::{OperationSection, OperationText, SqlSource};
 
 use super::levels::FlagReader;
 
@@ -24,19 +24,8 @@ impl FlagReader {
         unwrap_transaction(&mut sql);
         let stem = source.name.rsplit('/').next().unwrap_or(&source.name);
         let stem = stem.strip_suffix(".sql").unwrap_or(stem);
-        let mut operation = OperationSection {
-            name: if stem.is_empty() || stem.starts_with("--") {
-                "operation".to_owned()
-            } else {
-                stem.to_owned()
-            },
-            weight: 1,
-            sql,
-            parameters: Vec::new(),
-            repeat: "1".to_owned(),
-            rows: "1".to_owned(),
-            items: "1".to_owned(),
-        };
+        let name = if stem.is_empty() || stem.starts_with("--") { "operation" } else { stem };
+        let mut operation = plain(name, OperationText::Sql(sql));
         for field in FIELDS {
             // What does not scan was reported with the statements.
             for (offset, value) in sql::comment_fields(&source.text, field).unwrap_or_default() {
@@ -46,6 +35,21 @@ impl FlagReader {
             }
         }
         operation
+    }
+}
+
+/// An operation without parameters that counts for itself.
+pub(super) fn plain(name: &str, text: OperationText) -> OperationSection {
+    let one = || "1".to_owned();
+    let name = name.to_owned();
+    OperationSection {
+        name,
+        weight: 1,
+        text,
+        parameters: Vec::new(),
+        repeat: one(),
+        rows: one(),
+        items: one(),
     }
 }
 

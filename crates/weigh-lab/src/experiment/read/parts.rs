@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use weigh_load::Arrivals;
 use weigh_results::model::{Goal, Metric};
 
-use super::section::{Entry, Reader, Section, float_of, integer_of};
+use super::section::{Reader, Section, float_of, integer_of};
+use super::workload::WORKLOAD_KEYS;
 use crate::experiment::keys::LoadKey;
 use crate::experiment::origin::Half;
 use crate::experiment::{
-    CommandSection, CommandsSection, Experiment, JudgeSection, Level, LoadSection, OperationSection, Origin,
-    SystemSection, WorkloadSection, sql,
+    CommandSection, CommandsSection, Experiment, Factor, JudgeSection, Level, LoadSection, Origin,
+    SystemSection, VariantSection,
 };
 
 /// The systems an experiment may name.
@@ -26,10 +27,10 @@ const ROOT_KEYS: [&str; 11] = [
     "field",
 ];
 const JUDGE_KEYS: [&str; 7] = ["baseline", "metric", "metrics", "difference", "goal", "budget", "drain"];
-const LOAD_KEYS: [&str; 5] = ["clients", "threads", "pipeline", "trial", "settle"];
-const SYSTEM_KEYS: [&str; 4] = ["name", "url", "allow_writes", "bin_dir"];
-const WORKLOAD_KEYS: [&str; 4] = ["setup", "vars", "unit", "operations"];
-const OPERATION_KEYS: [&str; 7] = ["name", "weight", "sql", "parameters", "repeat", "rows", "items"];
+const LOAD_KEYS: [&str; 8] =
+    ["clients", "threads", "pipeline", "rate", "arrivals", "timeout", "trial", "settle"];
+const SYSTEM_KEYS: [&str; 7] =
+    ["name", "url", "allow_writes", "bin_dir", "ca_file", "insecure", "connect_to"];
 const COMMANDS_KEYS: [&str; 7] =
     ["shell", "directory", "setup", "cleanup", "warmup", "ignore_failure", "command"];
 
@@ -85,6 +86,53 @@ pub(in crate::experiment) fn goal_from_name(text: &str) -> Option<Goal> {
     }
 }
 
+/// What a rate looks like.
+pub(crate) const RATE_EXPECTED: &str =
+    "operations per second or minute, at least one a minute, such as `5000/s`, `300/min` or `5000`";
+/// The spacings of intended starts by name.
+pub(in crate::experiment) const ARRIVALS_NAMES: &str = "one of `constant`, `poisson`";
+
+/// Operations per second: `5000/s`, `300/min`; a bare number is per second.
+pub(crate) fn parse_rate(text: &str) -> Option<f64> {
+    let (number, seconds) = match text.split_once('/') {
+        None => (text, 1.0),
+        Some((number, unit)) => match unit.trim() {
+            "s" | "sec" | "second" => (number, 1.0),
+            "min" | "minute" => (number, 60.0),
+            "h" | "hour" => (number, 3_600.0),
+            _ => return None,
+        },
+    };
+    let rate = number.trim().parse::<f64>().ok()? / seconds;
+    is_rate(rate).then_some(rate)
+}
+
+/// Whether the engine takes such a rate.
+pub(in crate::experiment) fn is_rate(per_s: f64) -> bool {
+    // Less than one in a minute measures nothing that an experiment could judge.
+    (1.0 / 60.0..=1e8).contains(&per_s)
+}
+
+/// A rate as a level: a number is per second.
+pub(in crate::experiment) fn rate_of_level(level: &Level) -> Option<f64> {
+    match level {
+        Level::Text(text) => parse_rate(text),
+        #[expect(clippy::cast_precision_loss, reason = "a rate above 2^53 is refused anyway")]
+        Level::Integer(number) => Some(*number as f64).filter(|rate| is_rate(*rate)),
+        Level::Float(number) => Some(*number).filter(|rate| is_rate(*rate)),
+        Level::Boolean(_) => None,
+    }
+}
+
+/// A spacing by its name.
+pub(in crate::experiment) fn arrivals_from_name(text: &str) -> Option<Arrivals> {
+    match text {
+        "constant" => Some(Arrivals::Constant),
+        "poisson" => Some(Arrivals::Poisson),
+        _ => None,
+    }
+}
+
 /// The load when nothing is said. Many short trials tell more than few long ones; a server needs time for its
 /// background work to show, a command only for its executions to fill the trial.
 pub(in crate::experiment) fn default_load(system: &SystemSection) -> LoadSection {
@@ -93,22 +141,43 @@ pub(in crate::experiment) fn default_load(system: &SystemSection) -> LoadSection
         clients: 1,
         threads: None,
         pipeline: 1,
+        rate_per_s: None,
+        arrivals: None,
+        timeout: None,
         trial: if commands { Duration::from_millis(200) } else { Duration::from_secs(1) },
         settle: Duration::from_millis(300),
     }
 }
 
-/// The rule when nothing is said. Debt is drained where the server is ours.
-pub(in crate::experiment) fn default_judge(system: &SystemSection) -> JudgeSection {
+/// The rule when nothing is said. Debt is drained where the server is ours. The throughput of an open loop is its
+/// rate, so there the tail of the response time decides.
+pub(in crate::experiment) fn default_judge(system: &SystemSection, open_loop: bool) -> JudgeSection {
     let commands = system.name == "commands";
+    let metric = match (commands, open_loop) {
+        (true, _) => Metric::Time,
+        (false, true) => Metric::LatencyP99,
+        (false, false) => Metric::Throughput,
+    };
     JudgeSection {
         baseline: None,
-        metrics: vec![if commands { Metric::Time } else { Metric::Throughput }],
+        metrics: vec![metric],
         difference: 0.02,
         goal: Goal::Size,
         budget: Duration::from_secs(300),
         drain: !commands && system.url.is_none(),
     }
+}
+
+/// Whether every variant is an open loop.
+pub(in crate::experiment) fn is_open_loop(
+    load: &LoadSection,
+    factors: &[Factor],
+    variants: &[VariantSection],
+) -> bool {
+    const RATE: &str = "load.rate";
+    load.rate_per_s.is_some()
+        || factors.iter().any(|factor| factor.key == RATE)
+        || (!variants.is_empty() && variants.iter().all(|variant| variant.levels.contains_key(RATE)))
 }
 
 /// Reads the sections of one file.
@@ -127,6 +196,14 @@ impl<'r> Parts<'r> {
         let system = self.system(&root);
         let factors =
             self.reader.table(&root, "factors").map(|table| self.factors(table)).unwrap_or_default();
+        let variants =
+            self.reader.table(&root, "variants").map(|table| self.variants(table)).unwrap_or_default();
+        let load = match self.reader.table(&root, "load") {
+            Some(table) => self.load(table, &system),
+            None => default_load(&system),
+        };
+        let open_loop = is_open_loop(&load, &factors, &variants);
+        let kind = crate::systems::text_kind(&system.name);
         Experiment {
             name: self.reader.text(&root, "name").unwrap_or_else(|| stem(source_name)),
             question: self.reader.text(&root, "question").unwrap_or_default(),
@@ -138,22 +215,15 @@ impl<'r> Parts<'r> {
             workload: self
                 .reader
                 .table(&root, "workload")
-                .map(|table| self.workload(table))
+                .map(|table| self.workload(table, kind))
                 .unwrap_or_default(),
             commands: self.reader.table(&root, "commands").map(|table| self.commands(table)),
-            load: match self.reader.table(&root, "load") {
-                Some(table) => self.load(table, &system),
-                None => default_load(&system),
-            },
+            load,
             factors,
-            variants: self
-                .reader
-                .table(&root, "variants")
-                .map(|table| self.variants(table))
-                .unwrap_or_default(),
+            variants,
             judge: match self.reader.table(&root, "judge") {
-                Some(table) => self.judge(table, &system),
-                None => default_judge(&system),
+                Some(table) => self.judge(table, default_judge(&system, open_loop)),
+                None => default_judge(&system, open_loop),
             },
             field_figures: self
                 .reader
@@ -185,6 +255,9 @@ impl<'r> Parts<'r> {
             url: self.reader.text(&section, "url"),
             allow_writes: self.reader.boolean(&section, "allow_writes").unwrap_or(false),
             bin_dir: self.reader.text(&section, "bin_dir").map(PathBuf::from),
+            ca_file: self.reader.text(&section, "ca_file").map(PathBuf::from),
+            insecure: self.reader.boolean(&section, "insecure").unwrap_or(false),
+            connect_to: self.reader.text(&section, "connect_to"),
         }
     }
 
@@ -194,118 +267,6 @@ impl<'r> Parts<'r> {
             settings.insert(key, level);
         });
         settings
-    }
-
-    fn workload<'t>(&mut self, table: &'t DeTable<'t>) -> WorkloadSection {
-        let section = self.reader.section("workload", table, &WORKLOAD_KEYS);
-        let setup = self.statements(&section, "setup");
-        let mut vars = BTreeMap::new();
-        if let Some(table) = self.reader.table(&section, "vars") {
-            for entry in self.reader.open("workload.vars", table).entries {
-                if let Some(level) = self.reader.level(&entry.path, entry.value) {
-                    vars.insert(entry.key.to_owned(), level);
-                }
-            }
-        }
-        let unit = self.reader.text(&section, "unit");
-        let tables = self.tables(&section, "operations");
-        let operations =
-            tables.into_iter().enumerate().map(|(index, (path, table))| self.operation(index, &path, table));
-        WorkloadSection { setup, vars, unit, operations: operations.collect() }
-    }
-
-    fn operation<'t>(&mut self, index: usize, path: &str, table: &'t DeTable<'t>) -> OperationSection {
-        let section = self.reader.section(path, table, &OPERATION_KEYS);
-        if section.get("sql").is_none() {
-            let error = self.reader.origin.error(Half::Key, path, "no `sql` in this operation");
-            self.reader
-                .errors
-                .push(error.expected("`sql = \"…\"`, or a list of statements for one transaction"));
-        }
-        let parameters = self.tables(&section, "parameters");
-        OperationSection {
-            name: self.reader.text(&section, "name").unwrap_or_else(|| format!("operation{}", index + 1)),
-            weight: self.reader.integer(&section, "weight", 0..=1_000_000).unwrap_or(1),
-            sql: self.statements(&section, "sql"),
-            parameters: parameters.into_iter().map(|(path, table)| self.plain_table(&path, table)).collect(),
-            repeat: self.reader.count(&section, "repeat").unwrap_or_else(|| "1".to_owned()),
-            rows: self.reader.count(&section, "rows").unwrap_or_else(|| "1".to_owned()),
-            items: self.reader.count(&section, "items").unwrap_or_else(|| "1".to_owned()),
-        }
-    }
-
-    /// SQL: text or a list of texts, each of which may hold several statements.
-    fn statements(&mut self, section: &Section<'_>, key: &str) -> Vec<String> {
-        let mut all = Vec::new();
-        let mut paths = Vec::new();
-        for (text, path) in self.reader.texts(section, key).unwrap_or_default() {
-            match sql::split(&text) {
-                Ok(statements) => {
-                    paths.extend(statements.iter().map(|_| path.clone()));
-                    all.extend(statements);
-                }
-                Err(error) => self.reader.wrong(&path, error.what, "SQL"),
-            }
-        }
-        // A statement's index need not be its text's: errors found later ask for the statement.
-        let spans: Vec<_> = paths.iter().map(|path| self.reader.origin.value_span(path)).collect();
-        for (index, span) in spans.into_iter().enumerate() {
-            if let Some(span) = span {
-                self.reader.origin.mark(format!("{}[{index}]", section.path_of(key)), span.clone(), span);
-            }
-        }
-        all
-    }
-
-    /// The tables of a list of tables, each with its path.
-    fn tables<'t>(&mut self, section: &Section<'t>, key: &str) -> Vec<(String, &'t DeTable<'t>)> {
-        let Some(entry) = section.get(key) else { return Vec::new() };
-        let DeValue::Array(list) = entry.value.get_ref() else {
-            self.reader.wrong_type(entry, &format!("a list of tables (`[[{}]]`)", entry.path));
-            return Vec::new();
-        };
-        let mut tables = Vec::new();
-        for (index, item) in list.iter().enumerate() {
-            let path = format!("{}[{index}]", entry.path);
-            self.reader.origin.mark(path.clone(), item.span(), item.span());
-            match item.get_ref() {
-                DeValue::Table(table) => tables.push((path, table)),
-                other => {
-                    let what = format!("wrong type in `{key}`: {}", super::section::type_of(other));
-                    self.reader.wrong(&path, what, "a table");
-                }
-            }
-        }
-        tables
-    }
-
-    /// A generator's table without places; the places are remembered by path.
-    fn plain_table<'t>(&mut self, path: &str, table: &'t DeTable<'t>) -> toml::Table {
-        let mut plain = toml::Table::new();
-        for entry in self.reader.open(path, table).entries {
-            if let Some(value) = self.plain_value(&entry) {
-                plain.insert(entry.key.to_owned(), value);
-            }
-        }
-        plain
-    }
-
-    fn plain_value(&mut self, entry: &Entry<'_>) -> Option<toml::Value> {
-        let scalar = |parts: &mut Self, value: &Spanned<DeValue<'_>>| {
-            Some(match parts.reader.level(&entry.path, value)? {
-                Level::Text(text) => toml::Value::String(text),
-                Level::Integer(number) => toml::Value::Integer(number),
-                Level::Float(number) => toml::Value::Float(number),
-                Level::Boolean(value) => toml::Value::Boolean(value),
-            })
-        };
-        match entry.value.get_ref() {
-            DeValue::Array(list) => {
-                let values: Option<Vec<_>> = list.iter().map(|item| scalar(self, item)).collect();
-                values.map(toml::Value::Array)
-            }
-            _ => scalar(self, entry.value),
-        }
     }
 
     fn commands<'t>(&mut self, table: &'t DeTable<'t>) -> CommandsSection {
@@ -349,6 +310,9 @@ impl<'r> Parts<'r> {
             clients: number("clients", LoadKey::Clients).unwrap_or(default.clients),
             threads: number("threads", LoadKey::Threads),
             pipeline: number("pipeline", LoadKey::Pipeline).unwrap_or(default.pipeline),
+            rate_per_s: self.rate(&section),
+            arrivals: self.reader.parsed(&section, "arrivals", ARRIVALS_NAMES, arrivals_from_name),
+            timeout: self.duration(&section, "timeout"),
             trial: self.duration(&section, "trial").unwrap_or(default.trial),
             settle: self
                 .reader
@@ -357,12 +321,21 @@ impl<'r> Parts<'r> {
         }
     }
 
+    fn rate(&mut self, section: &Section<'_>) -> Option<f64> {
+        let entry = section.get("rate")?;
+        let level = self.reader.level(&entry.path, entry.value)?;
+        let rate = rate_of_level(&level);
+        if rate.is_none() {
+            self.reader.wrong(&entry.path, format!("bad `rate`: `{level}`"), RATE_EXPECTED);
+        }
+        rate
+    }
+
     fn duration(&mut self, section: &Section<'_>, key: &str) -> Option<Duration> {
         self.reader.parsed(section, key, DURATION_EXPECTED, parse_duration)
     }
 
-    fn judge<'t>(&mut self, table: &'t DeTable<'t>, system: &SystemSection) -> JudgeSection {
-        let default = default_judge(system);
+    fn judge<'t>(&mut self, table: &'t DeTable<'t>, default: JudgeSection) -> JudgeSection {
         let section = self.reader.section("judge", table, &JUDGE_KEYS);
         if let (Some(_), Some(metrics)) = (section.get("metric"), section.get("metrics")) {
             let error = self.reader.origin.error(Half::Key, &metrics.path, "both `metric` and `metrics`");

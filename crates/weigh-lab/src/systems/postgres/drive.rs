@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use postgres::Config;
-use postgres::config::Host;
-use weigh_drivers::postgres::{PostgresConfig, Target};
+use weigh_drivers::postgres::{Encryption, PostgresConfig, socket_in};
+use weigh_drivers::{ServerUrl, SqlOperation};
 use weigh_load::Driver;
 
 use super::client::{DATABASE, USER};
 use super::conf::Settings;
 use crate::plan::ResolvedVariant;
+use crate::systems::drivers::{self, DriverOptions};
 use crate::systems::{SystemError, operations};
 
 /// Seen in `pg_stat_activity`; tells the load from our own connections.
@@ -24,8 +24,14 @@ pub(super) fn private(
     session: &Settings,
     variant: &ResolvedVariant,
 ) -> Result<Box<dyn Driver>, SystemError> {
-    let target = Target::Unix { directory: socket_dir.to_owned(), port: 5432 };
-    build(target, (USER, None), DATABASE, session, variant)
+    let config = PostgresConfig {
+        endpoint: socket_in(socket_dir, 5432),
+        user: USER.to_owned(),
+        database: DATABASE.to_owned(),
+        ..PostgresConfig::default()
+    };
+    build(config, session.clone().into_iter().collect(), operations::of(variant))
+        .map_err(|error| named(variant, error))
 }
 
 /// The driver for the server at a URL.
@@ -33,39 +39,53 @@ pub(super) fn private(
 /// # Errors
 /// As [`private`].
 pub(super) fn remote(
-    config: &Config,
+    url: &str,
     session: &Settings,
     variant: &ResolvedVariant,
 ) -> Result<Box<dyn Driver>, SystemError> {
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    let target = match config.get_hosts().first() {
-        Some(Host::Unix(directory)) => Target::Unix { directory: directory.clone(), port },
-        Some(Host::Tcp(host)) => Target::Tcp { host: host.clone(), port },
-        None => Target::Tcp { host: "localhost".to_owned(), port },
+    let url = ServerUrl::parse(url).map_err(drivers::failed)?;
+    let options =
+        DriverOptions { session: session.clone().into_iter().collect(), ..DriverOptions::default() };
+    by_url(&url, &options, operations::of(variant)).map_err(|error| named(variant, error))
+}
+
+/// The driver for the server at a URL, whatever it is to execute. What the URL leaves out is taken from libpq's
+/// variables, and from the user who runs weigh.
+///
+/// # Errors
+/// When it is not a URL of PostgreSQL, or an operation makes no sense as it is written.
+pub(in crate::systems) fn by_url(
+    url: &ServerUrl,
+    options: &DriverOptions,
+    operations: Vec<SqlOperation>,
+) -> Result<Box<dyn Driver>, SystemError> {
+    let variables = |name: &str| {
+        let own = || (name == "PGUSER").then(|| crate::host::User::own().name);
+        std::env::var(name).ok().or_else(own)
     };
-    let user = config.get_user().unwrap_or_default();
-    let password = config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    let database = config.get_dbname().unwrap_or(user).to_owned();
-    build(target, (user, password), &database, session, variant)
+    let mut config = PostgresConfig::from_url_and_environment(url, &variables).map_err(drivers::failed)?;
+    match &mut config.encryption {
+        Encryption::IfDemanded(tls) | Encryption::IfOffered(tls) | Encryption::Always(tls) => {
+            drivers::check_less_or_other(tls, options);
+        }
+        Encryption::Never => {}
+    }
+    if let Some(place) = &options.connect_to {
+        config.endpoint = drivers::place_of(place)?;
+    }
+    build(config, options.session.clone(), operations)
 }
 
 fn build(
-    target: Target,
-    (user, password): (&str, Option<String>),
-    database: &str,
-    session: &Settings,
-    variant: &ResolvedVariant,
+    config: PostgresConfig,
+    settings: Vec<(String, String)>,
+    operations: Vec<SqlOperation>,
 ) -> Result<Box<dyn Driver>, SystemError> {
-    let config = PostgresConfig {
-        target,
-        user: user.to_owned(),
-        password,
-        database: database.to_owned(),
-        application_name: APPLICATION.to_owned(),
-        settings: session.clone().into_iter().collect(),
-        operations: operations::of(variant),
-    };
-    let driver =
-        config.build().map_err(|error| SystemError::new(format!("variant `{}`: {error}", variant.name)))?;
-    Ok(Box::new(driver))
+    let config = PostgresConfig { application_name: APPLICATION.to_owned(), settings, operations, ..config };
+    config.build().map(|driver| Box::new(driver) as Box<dyn Driver>).map_err(drivers::failed)
+}
+
+fn named(variant: &ResolvedVariant, mut error: SystemError) -> SystemError {
+    error.message = format!("variant `{}`: {}", variant.name, error.message);
+    error
 }

@@ -29,3 +29,4 @@ mod waits;
 
 pub use build::build;
 pub use describe::describe;
+pub(super) use drive::by_url;

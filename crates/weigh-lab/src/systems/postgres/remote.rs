@@ -115,7 +115,9 @@ fn refuse_writes(plan: &ResolvedPlan, allow_writes: bool) -> Result<(), SystemEr
             return refusal(format!("the set-up statement `{statement}` may write"));
         }
         for operation in &variant.operations {
-            if let Some(word) = operation.sql.iter().find_map(|sql| statements::writing_word(sql)) {
+            if let Some(word) =
+                operation.text.statements().iter().find_map(|sql| statements::writing_word(sql))
+            {
                 return refusal(format!("operation `{}` may write (`{word}`)", operation.name));
             }
         }
@@ -149,8 +151,7 @@ impl System for Remote {
 
     fn enter(&mut self, slot: Slot) -> Result<Box<dyn Driver>, SystemError> {
         self.read_back(slot.variant)?;
-        let config = client::config_of(&self.url)?;
-        drive::remote(&config, &self.sessions[slot.variant], &self.variants[slot.variant])
+        drive::remote(&self.url, &self.sessions[slot.variant], &self.variants[slot.variant])
     }
 
     fn counters(&mut self, _slot: Slot) -> Result<Counters, SystemError> {

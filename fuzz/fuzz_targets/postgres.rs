@@ -1,0 +1,5 @@
+//! Replies of PostgreSQL; the first byte says how they are cut.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| weigh_drivers::fuzzing::postgres(data));

@@ -1,0 +1,5 @@
+//! Replies of Redis; the first byte says how they are cut.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| weigh_drivers::fuzzing::redis(data));
