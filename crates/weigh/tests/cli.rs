@@ -11,7 +11,17 @@ use crate::builder::{Recipe, durability};
 use crate::home::Home;
 
 const SUBCOMMANDS: [&str; 11] = [
-    "run", "commands", "load", "list", "show", "compare", "resume", "selftest", "experiments", "completions", "man",
+    "run",
+    "commands",
+    "load",
+    "list",
+    "show",
+    "compare",
+    "resume",
+    "selftest",
+    "experiments",
+    "completions",
+    "man",
 ];
 
 #[test]

@@ -19,7 +19,7 @@ use crate::host::{Cancel, HostChanges};
 /// Attempts at one check.
 const ATTEMPTS: u32 = 3;
 /// No further attempt is begun after this.
-const TIME_FOR_MORE: Duration = Duration::from_secs(40);
+const TIME_FOR_MORE: Duration = Duration::from_secs(30);
 
 /// What a self-test needs to know.
 #[derive(Debug)]
