@@ -365,7 +365,13 @@ fn a_search_for_the_capacity() {
 fn a_search_never_says_more_than_it_knows() {
     let by_client = CapacityRecord { limited_by: Some(StepFailure::Client), ..searched() };
     assert!(!capacity::is_known(&by_client));
-    assert!(capacity::finding(&by_client).contains("it is the client"), "{}", capacity::finding(&by_client));
+    assert!(capacity::finding(&by_client).contains("is not known"), "{}", capacity::finding(&by_client));
+    assert_eq!(capacity::doubts(&searched()), []);
+    let mut busy = searched();
+    busy.steps.iter_mut().for_each(|step| (step.busiest_thread, step.client_wait) = (0.8, 0.2));
+    let kinds: Vec<DoubtKind> = capacity::doubts(&busy).into_iter().map(|doubt| doubt.kind).collect();
+    assert_eq!(kinds, [DoubtKind::ClientSaturated, DoubtKind::RunQueueWait]);
+    assert!(capacity::render(&busy, &style(80)).contains("doubt    the client was near its limit"));
     let open_end = CapacityRecord { lowest_fail_per_s: None, limited_by: None, ..searched() };
     assert!(capacity::finding(&open_end).contains("is above it"));
     let never = CapacityRecord { highest_pass_per_s: None, ..searched() };

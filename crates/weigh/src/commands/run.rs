@@ -114,8 +114,8 @@ Examples:
   weigh run --system postgres --set synchronous_commit=on,off,local --sql insert.sql --clients 4
   weigh run --system sqlite --set synchronous=FULL,NORMAL --setup 'CREATE TABLE t (v TEXT)' \\
       --sql 'INSERT INTO t VALUES ($1)' --param kind=string,size=100
-  weigh run --system redis --url redis://127.0.0.1 --set load.pipeline=1,16 --operation 'GET user:$1' \\
-      --param kind=uniform,min=1,max=1000
+  weigh run --system redis --url redis://127.0.0.1 --set load.pipeline=1,16 \\
+      --operation 'GET user:$1' --param kind=uniform,min=1,max=1000
   weigh run postgres/durability --rate 500/s
   weigh run postgres/durability --dry-run
 ";

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::page::{facts, trimmed};
+use super::doubts::{CLIENT_BUSY, CLIENT_WAIT};
+use super::json::doubt_values;
+use super::page::{doubt_lines, facts, trimmed};
+use crate::doubt::{Doubt, DoubtKind};
 use crate::model::load::{CapacityRecord, CapacityStep, StepFailure};
 use crate::report::json::REPORT_VERSION;
 use crate::report::layout::{Cell, Ink, Style, Table, TableColumn};
@@ -48,6 +51,7 @@ pub fn render(record: &CapacityRecord, style: &Style) -> String {
     page.push('\n');
     let ink = if record.highest_pass_per_s.is_some() { Ink::Good } else { Ink::Warning };
     page.push_str(&style.paragraph("capacity", ink, &finding(record)));
+    page.push_str(&doubt_lines(&doubts(record), style));
     page
 }
 
@@ -94,6 +98,28 @@ pub fn is_known(record: &CapacityRecord) -> bool {
     record.highest_pass_per_s.is_some() && record.confirmed && !by_client
 }
 
+/// Reasons not to trust the finding: a client that shared its CPUs, or was near its limit where it mattered.
+pub fn doubts(record: &CapacityRecord) -> Vec<Doubt> {
+    let mut found = Vec::new();
+    let at_pass = record.steps.iter().filter(|step| Some(step.rate_per_s) == record.highest_pass_per_s);
+    let busiest = at_pass.map(|step| step.busiest_thread).fold(0.0, f64::max);
+    if busiest > CLIENT_BUSY {
+        let evidence = format!(
+            "at the highest rate that was kept its busiest thread used {:.0} % of a core",
+            100.0 * busiest
+        );
+        found.push((DoubtKind::ClientSaturated, evidence));
+    }
+    let mut waits: Vec<f64> = record.steps.iter().map(|step| step.client_wait).collect();
+    waits.sort_by(f64::total_cmp);
+    if let Some(wait) = waits.get(waits.len() / 2).copied().filter(|wait| *wait > CLIENT_WAIT) {
+        let evidence =
+            format!("in half of the steps its threads waited {} of the time or more", units::percent(wait));
+        found.push((DoubtKind::RunQueueWait, evidence));
+    }
+    found.into_iter().map(|(kind, evidence)| Doubt { kind, evidence, variants: Vec::new() }).collect()
+}
+
 /// The finding in a sentence or two.
 pub fn finding(record: &CapacityRecord) -> String {
     let limit = units::seconds(record.p99_limit_s);
@@ -108,8 +134,8 @@ pub fn finding(record: &CapacityRecord) -> String {
     }
     let text = match (record.highest_pass_per_s, record.lowest_fail_per_s, record.limited_by) {
         (Some(pass), Some(fail), Some(StepFailure::Client)) => format!(
-            "p99 stays within {limit} up to {}/s; at {}/s it is the client that cannot keep the schedule, not the \
-             system. Give it more threads (`--threads`) or a free CPU.",
+            "p99 stays within {limit} up to {}/s; at {}/s the client itself was late or had no CPU left, so what the \
+             system would do there is not known. Give the client more threads (`--threads`) or a free CPU.",
             rate(pass),
             rate(fail)
         ),
@@ -179,5 +205,6 @@ pub fn json(record: &CapacityRecord) -> Value {
         "limited_by": record.limited_by,
         "signal": record.signal,
         "sentence": finding(record),
+        "doubts": doubt_values(&doubts(record)),
     })
 }

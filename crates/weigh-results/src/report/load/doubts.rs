@@ -10,9 +10,9 @@ use crate::model::load::{LoadRecord, ScheduleAsked};
 use crate::report::units;
 
 /// A client above this share of its busiest core measures itself.
-const CLIENT_BUSY: f64 = 0.70;
+pub(super) const CLIENT_BUSY: f64 = 0.70;
 /// Time the client's threads waited for a CPU, relative to the window and the number of threads.
-const CLIENT_WAIT: f64 = 0.05;
+pub(super) const CLIENT_WAIT: f64 = 0.05;
 /// The client's own lag: harmless below this, seconds.
 const CLIENT_LAG_S: f64 = 0.001;
 /// Share of the response times that may be the client's own lag.
