@@ -110,14 +110,23 @@ impl Replies {
     #[inline]
     pub(crate) fn add(&mut self, outcome: Outcome) -> bool {
         if self.finished == self.in_flight {
-            self.broken = Some("the server sent a reply without a request".into());
-            return false;
+            return self.unasked(outcome);
         }
         match outcome {
             Outcome::Success => self.finished += 1,
             other => return self.add_unusual(other),
         }
         true
+    }
+
+    /// Something came while nothing was asked. Why a server ends a session is worth more than that it was not asked.
+    #[cold]
+    fn unasked(&mut self, outcome: Outcome) -> bool {
+        self.broken = Some(match outcome {
+            Outcome::Broken(message) => message,
+            _ => "the server sent a reply without a request".into(),
+        });
+        false
     }
 
     #[cold]
@@ -203,5 +212,25 @@ impl DriverError {
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
         Self { message: message.into(), source: Some(source.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken_by(outcome: Outcome) -> Option<String> {
+        let mut replies = Replies::default();
+        replies.reset(1, 1);
+        assert!(replies.add(Outcome::Success));
+        assert!(!replies.add(outcome));
+        replies.broken
+    }
+
+    #[test]
+    fn a_server_that_ends_a_session_unasked_is_quoted() {
+        let reason = "57P01 terminating connection".to_owned();
+        assert_eq!(broken_by(Outcome::Broken(reason.clone())), Some(reason));
+        assert_eq!(broken_by(Outcome::Success).as_deref(), Some("the server sent a reply without a request"));
     }
 }
