@@ -1,8 +1,10 @@
 //! Drivers: each speaks one protocol to a system for the load engine.
 //!
 //! - [`DRIVERS`]: the table of what is built in. A driver is a config struct with `build()`:
-//!   [`postgres::PostgresConfig`], [`sqlite::SqliteConfig`].
-//! - [`SqlOperation`]: what both SQL drivers take as one operation.
+//!   [`postgres::PostgresConfig`], [`redis::RedisConfig`], [`memcached::MemcachedConfig`], [`http::HttpConfig`],
+//!   [`mongodb::MongodbConfig`], [`sqlite::SqliteConfig`].
+//! - [`SqlOperation`], [`CommandOperation`]: what the SQL drivers, and those of key-value and document stores, take as
+//!   one operation.
 //!
 //! A driver connects, authenticates, applies session settings and reads them back, and prepares statements
 //! while connecting; on the hot path it only encodes and decodes. It never creates tables or data, never

@@ -36,3 +36,19 @@ fn operations_are_those_of_the_servers_own_count() {
         assert_eq!(report.operations_total, counted, "{name}");
     }
 }
+
+/// Whatever the protocol: percentiles lie between those of bounds that server and driver stamped, on any machine.
+#[test]
+fn a_known_service_time_is_what_is_measured() {
+    for (name, subject) in SUBJECTS {
+        let known = subject().known(ms(4), ms(400));
+        for quantile in [0.5, 0.9] {
+            let (low_s, high_s) = known.bounds_s(quantile);
+            let measured_s = known.measured_s(quantile);
+            // Three digits, and a microsecond for reading clocks.
+            let within = (0.999 * low_s - 1e-6)..=(1.001 * high_s + 1e-6);
+            assert!(within.contains(&measured_s), "{name}: {measured_s} is not in {low_s} to {high_s}");
+            assert!(known.service_s(quantile) >= 0.004, "{name}: {}", known.service_s(quantile));
+        }
+    }
+}

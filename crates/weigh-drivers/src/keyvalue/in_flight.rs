@@ -1,6 +1,7 @@
 //! Which operations wait for replies, and what each reply must be.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use weigh_load::DriverError;
 use weigh_load::generator::Row;
@@ -33,53 +34,80 @@ impl Expectation {
     }
 }
 
-/// One request on its way.
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    operation: usize,
-    /// Length of its rendered expectation.
-    length: usize,
-}
-
 /// The requests that were encoded and not answered, oldest first.
+///
+/// As long as they are all of one operation nothing outside of this struct changes: with many connections, memory that
+/// was last touched a round ago is what encoding and decoding wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
-    /// By operation.
-    expectations: Vec<Expectation>,
-    requests: VecDeque<Request>,
-    /// The rendered expectations of `requests`, back to back from `texts_from` on.
+    /// By operation; the same for every connection.
+    expectations: Arc<[Expectation]>,
+    /// The oldest requests in a row that are of one operation.
+    first: Run,
+    /// The runs behind.
+    later: VecDeque<Run>,
+    /// The expectations that were rendered for requests, back to back from `texts_from` on, and their lengths.
     texts: Vec<u8>,
     texts_from: usize,
+    lengths: VecDeque<usize>,
+}
+
+/// Requests of one operation in a row.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    operation: usize,
+    count: usize,
 }
 
 /// Used-up expectations are moved out of the way when there are this many bytes of them.
 const COMPACT_BYTES: usize = 64 << 10;
 
 impl InFlight {
-    pub(crate) fn new(expectations: Vec<Expectation>) -> Self {
-        Self { expectations, requests: VecDeque::with_capacity(64), texts: Vec::new(), texts_from: 0 }
+    pub(crate) fn new(expectations: Arc<[Expectation]>) -> Self {
+        Self {
+            expectations,
+            first: Run { operation: 0, count: 0 },
+            later: VecDeque::new(),
+            texts: Vec::new(),
+            texts_from: 0,
+            lengths: VecDeque::new(),
+        }
     }
 
     /// A request of `operation` was encoded with the values of `row`.
     #[inline]
     pub(crate) fn push(&mut self, operation: usize, row: Row<'_>) {
-        let mut length = 0;
         if let Expectation::Rendered(word) = &self.expectations[operation] {
             let before = self.texts.len();
             word.render(row, &mut self.texts);
-            length = self.texts.len() - before;
+            self.lengths.push_back(self.texts.len() - before);
         }
-        self.requests.push_back(Request { operation, length });
+        if self.first.count == 0 {
+            self.first = Run { operation, count: 1 };
+        } else if self.first.operation == operation && self.later.is_empty() {
+            self.first.count += 1;
+        } else {
+            match self.later.back_mut() {
+                Some(last) if last.operation == operation => last.count += 1,
+                _ => self.later.push_back(Run { operation, count: 1 }),
+            }
+        }
     }
 
     /// The operation whose reply comes next and the value it must bring, if it must bring one.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<(usize, Option<&[u8]>)> {
-        let Request { operation, length } = *self.requests.front()?;
+        let Run { operation, count } = self.first;
+        if count == 0 {
+            return None;
+        }
         let value = match &self.expectations[operation] {
             Expectation::Anything => None,
             Expectation::Literal(bytes) => Some(bytes.as_slice()),
-            Expectation::Rendered(_) => Some(&self.texts[self.texts_from..self.texts_from + length]),
+            Expectation::Rendered(_) => {
+                let length = self.lengths.front().copied().unwrap_or_default();
+                Some(&self.texts[self.texts_from..self.texts_from + length])
+            }
         };
         Some((operation, value))
     }
@@ -87,16 +115,29 @@ impl InFlight {
     /// The oldest request is answered.
     #[inline]
     pub(crate) fn pop(&mut self) {
-        let Some(Request { length, .. }) = self.requests.pop_front() else { return };
-        if length > 0 {
-            self.texts_from += length;
-            if self.texts_from == self.texts.len() {
-                self.texts.clear();
-                self.texts_from = 0;
-            } else if self.texts_from >= COMPACT_BYTES {
-                self.texts.drain(..self.texts_from);
-                self.texts_from = 0;
-            }
+        let Run { operation, count } = self.first;
+        if count == 0 {
+            return;
+        }
+        if matches!(self.expectations[operation], Expectation::Rendered(_)) {
+            self.pop_text();
+        }
+        self.first.count -= 1;
+        if count == 1
+            && let Some(next) = self.later.pop_front()
+        {
+            self.first = next;
+        }
+    }
+
+    fn pop_text(&mut self) {
+        self.texts_from += self.lengths.pop_front().unwrap_or_default();
+        if self.texts_from == self.texts.len() {
+            self.texts.clear();
+            self.texts_from = 0;
+        } else if self.texts_from >= COMPACT_BYTES {
+            self.texts.drain(..self.texts_from);
+            self.texts_from = 0;
         }
     }
 }
@@ -111,7 +152,7 @@ mod tests {
     #[test]
     fn expected_values_wait_in_order() {
         let expectations = ["v$1", "same", "$1$1"].map(|text| Expectation::parse(Some(text), 1).unwrap());
-        let mut in_flight = InFlight::new(expectations.to_vec());
+        let mut in_flight = InFlight::new(expectations.to_vec().into());
         let operation = |name: &str| Operation {
             name: name.into(),
             weight: 1,
@@ -122,7 +163,8 @@ mod tests {
         let mut waiting = VecDeque::new();
         // More than `COMPACT_BYTES` of them, never fewer than three under way.
         for number in 1..20_000_usize {
-            let operation = number % 3;
+            // Runs of up to three.
+            let operation = number * number / 7 % 3;
             in_flight.push(operation, stream.parameters(operation).draw());
             let value = [format!("v{number}"), "same".into(), format!("{number}{number}")][operation].clone();
             waiting.push_back((operation, value));
@@ -143,7 +185,7 @@ mod tests {
 
     #[test]
     fn nothing_is_expected_unless_said() {
-        let mut in_flight = InFlight::new(vec![Expectation::parse(None, 0).unwrap()]);
+        let mut in_flight = InFlight::new([Expectation::parse(None, 0).unwrap()].into());
         assert_eq!(in_flight.oldest(), None);
         let operations = [Operation { name: "a".into(), weight: 1, parameters: vec![] }];
         let mut stream = ParameterStream::new(&operations, 1, 0, 1, 0);

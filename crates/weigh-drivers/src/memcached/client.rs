@@ -8,6 +8,7 @@ use weigh_load::generator::Parameters;
 use super::command::CheckedCommand;
 use super::reply::Replies;
 use super::template::RequestTemplate;
+use crate::keyvalue::Expectation;
 use crate::transport::Protocol;
 
 /// Sent instead of a request that would put the connection out of step: every server answers it in one line.
@@ -20,10 +21,10 @@ pub(super) struct MemcachedClient {
 }
 
 impl MemcachedClient {
-    pub(super) fn new(commands: &Arc<[CheckedCommand]>) -> Self {
+    pub(super) fn new(commands: &Arc<[CheckedCommand]>, expectations: &Arc<[Expectation]>) -> Self {
         Self {
             templates: commands.iter().map(RequestTemplate::new).collect(),
-            replies: Replies::new(Arc::clone(commands)),
+            replies: Replies::new(Arc::clone(commands), Arc::clone(expectations)),
         }
     }
 }

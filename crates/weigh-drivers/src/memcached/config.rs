@@ -8,8 +8,9 @@ use weigh_load::{Connection, Driver, DriverError};
 use super::client::MemcachedClient;
 use super::command::CheckedCommand;
 use super::login::log_in;
+use super::reply::expectations;
 use crate::command::CommandOperation;
-use crate::keyvalue::take_options;
+use crate::keyvalue::{Expectation, take_options};
 use crate::transport::{Endpoint, Protocol, ServerUrl, TlsConfig, TlsConnector};
 
 /// The usual port.
@@ -75,8 +76,9 @@ impl MemcachedConfig {
     pub fn build(self) -> Result<MemcachedDriver, DriverError> {
         let commands: Vec<_> =
             self.operations.iter().map(CheckedCommand::new).collect::<Result<_, DriverError>>()?;
+        let expectations = expectations(&commands);
         let tls = self.tls.as_ref().map(TlsConnector::new).transpose()?;
-        Ok(MemcachedDriver { config: self, tls, commands: commands.into() })
+        Ok(MemcachedDriver { config: self, tls, commands: commands.into(), expectations })
     }
 }
 
@@ -86,12 +88,13 @@ pub struct MemcachedDriver {
     config: MemcachedConfig,
     tls: Option<TlsConnector>,
     commands: Arc<[CheckedCommand]>,
+    expectations: Arc<[Expectation]>,
 }
 
 impl MemcachedDriver {
     /// The state of a connection that is logged in.
     pub(crate) fn protocol(&self) -> impl Protocol + use<> {
-        MemcachedClient::new(&self.commands)
+        MemcachedClient::new(&self.commands, &self.expectations)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weigh_load::generator::Row;
 use weigh_load::{Decoded, Outcome};
 
-use super::command::{Brings, CheckedCommand, Unsendable};
+use super::command::{Brings, CheckedCommand, LONGEST_KEY, Unsendable};
 use crate::keyvalue::{Body, Expectation, InFlight};
 
 /// Longest line: a key, some numbers and flags, or an error message.
@@ -29,6 +29,12 @@ pub(super) struct Replies {
     differs: bool,
 }
 
+/// What the replies to operations, and to requests that are sent instead of others, must be.
+pub(super) fn expectations(commands: &[CheckedCommand]) -> Arc<[Expectation]> {
+    let substitutes = Unsendable::ALL.map(|_| Expectation::Anything);
+    commands.iter().map(|command| command.expectation.clone()).chain(substitutes).collect()
+}
+
 /// What one step found.
 enum Step {
     /// So many bytes are dealt with.
@@ -40,9 +46,7 @@ enum Step {
 }
 
 impl Replies {
-    pub(super) fn new(commands: Arc<[CheckedCommand]>) -> Self {
-        let mut expectations: Vec<_> = commands.iter().map(|command| command.expectation.clone()).collect();
-        expectations.extend(Unsendable::ALL.map(|_| Expectation::Anything));
+    pub(super) fn new(commands: Arc<[CheckedCommand]>, expectations: Arc<[Expectation]>) -> Self {
         Self {
             commands,
             in_flight: InFlight::new(expectations),
@@ -71,6 +75,11 @@ impl Replies {
             self.in_flight.pop();
             return Decoded::finished(used, Outcome::Success);
         }
+        self.decode_slowly(received)
+    }
+
+    #[inline(never)]
+    fn decode_slowly(&mut self, received: &[u8]) -> Decoded {
         let mut at = 0;
         loop {
             match self.step(&received[at..]) {
@@ -99,7 +108,6 @@ impl Replies {
         expected.is_none_or(|expected| expected == value).then_some(used)
     }
 
-    #[inline]
     fn step(&mut self, rest: &[u8]) -> Result<Step, String> {
         if rest.is_empty() {
             return Ok(Step::Short);
@@ -160,9 +168,10 @@ fn split_whole_value(received: &[u8]) -> Option<(&[u8], usize)> {
     None
 }
 
-/// Length of the word at the beginning, if a blank and no other control byte ends it.
+/// Length of the word at the beginning, if a blank and no other control byte ends it and it could be a key.
 #[inline]
 fn word(words: &[u8]) -> Option<usize> {
+    let words = &words[..words.len().min(LONGEST_KEY + 1)];
     words.iter().position(|byte| *byte <= b' ').filter(|end| words[*end] == b' ')
 }
 
@@ -281,7 +290,8 @@ mod tests {
             expect: expect.map(Into::into),
         };
         let checked = commands.iter().map(|command| CheckedCommand::new(&operation(command)).unwrap());
-        let mut decoder = Replies::new(checked.collect::<Vec<_>>().into());
+        let checked: Arc<[_]> = checked.collect();
+        let mut decoder = Replies::new(Arc::clone(&checked), super::expectations(&checked));
         let parameters = vec![GeneratorSpec::Sequence { start: 0 }];
         let operations = [Operation { name: "a".into(), weight: 1, parameters }];
         let mut stream = ParameterStream::new(&operations, 1, 0, 1, 0);
@@ -415,6 +425,26 @@ mod tests {
                     Some(_) => {}
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_whole_value_is_found_or_left_to_the_general_way() {
+        assert_eq!(split_whole_value(b"VALUE k 0 3\r\nabc\r\nEND\r\nVALUE"), Some((&b"abc"[..], 23)));
+        assert_eq!(split_whole_value(b"VALUE k 0 0\r\n\r\nEND\r\n"), Some((&b""[..], 20)));
+        let long = format!("VALUE {} 0 0\r\n\r\nEND\r\n", "k".repeat(LONGEST_KEY + 1));
+        let others: [&[u8]; 8] = [
+            long.as_bytes(),
+            b"VALUE k 0 3\r\nabc\r\nEND\r",
+            b"VALUE k 0 3 77\r\nabc\r\nEND\r\n",
+            b"VALUE k 0 4\r\nabc\r\nEND\r\n",
+            b"VALUE k 0 \r\nabc\r\nEND\r\n",
+            b"VALUE k 0 12345678901\r\n",
+            b"VALUE k\r\n0 0\r\n\r\nEND\r\n",
+            b"END\r\n",
+        ];
+        for other in others {
+            assert_eq!(split_whole_value(other), None, "{}", other.escape_ascii());
         }
     }
 

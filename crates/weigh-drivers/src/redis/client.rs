@@ -8,6 +8,7 @@ use weigh_load::generator::Parameters;
 use super::command::CheckedCommand;
 use super::reply::Replies;
 use super::template::CommandTemplate;
+use crate::keyvalue::Expectation;
 use crate::transport::Protocol;
 
 /// A logged-in session.
@@ -17,10 +18,10 @@ pub(super) struct RedisClient {
 }
 
 impl RedisClient {
-    pub(super) fn new(commands: &Arc<[CheckedCommand]>) -> Self {
+    pub(super) fn new(commands: &Arc<[CheckedCommand]>, expectations: &Arc<[Expectation]>) -> Self {
         Self {
             templates: commands.iter().map(|command| CommandTemplate::new(&command.words)).collect(),
-            replies: Replies::new(Arc::clone(commands)),
+            replies: Replies::new(Arc::clone(commands), Arc::clone(expectations)),
         }
     }
 }

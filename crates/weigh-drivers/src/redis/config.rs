@@ -9,7 +9,7 @@ use super::client::RedisClient;
 use super::command::CheckedCommand;
 use super::login::log_in;
 use crate::command::CommandOperation;
-use crate::keyvalue::take_options;
+use crate::keyvalue::{Expectation, take_options};
 use crate::transport::{Endpoint, Protocol, ServerUrl, TlsConfig, TlsConnector};
 
 /// The usual port.
@@ -109,8 +109,9 @@ impl RedisConfig {
     pub fn build(self) -> Result<RedisDriver, DriverError> {
         let commands: Vec<_> =
             self.operations.iter().map(CheckedCommand::new).collect::<Result<_, DriverError>>()?;
+        let expectations = commands.iter().map(|command| command.expectation.clone()).collect();
         let tls = self.tls.as_ref().map(TlsConnector::new).transpose()?;
-        Ok(RedisDriver { config: self, tls, commands: commands.into() })
+        Ok(RedisDriver { config: self, tls, commands: commands.into(), expectations })
     }
 }
 
@@ -125,12 +126,13 @@ pub struct RedisDriver {
     config: RedisConfig,
     tls: Option<TlsConnector>,
     commands: Arc<[CheckedCommand]>,
+    expectations: Arc<[Expectation]>,
 }
 
 impl RedisDriver {
     /// The state of a connection that is logged in.
     pub(crate) fn protocol(&self) -> impl Protocol + use<> {
-        RedisClient::new(&self.commands)
+        RedisClient::new(&self.commands, &self.expectations)
     }
 }
 

@@ -66,20 +66,15 @@ enum Step {
 }
 
 impl ReplyParser {
-    /// Goes on with a reply; a single value is compared with `expected`, the same in all calls for one reply.
+    /// A bulk string that has come whole and is the reply: its value, and the bytes it took. `None`: anything else, to
+    /// be [parsed](Self::parse).
     #[inline]
-    pub(super) fn parse(&mut self, received: &[u8], expected: Option<&[u8]>) -> Progress {
-        if self.elements == 0
-            && !self.body.is_open()
-            && let Some((value, used)) = whole_bulk(received)
-        {
-            let expected = expected.is_none_or(|expected| expected == value);
-            return Progress::Done(used, Reply::Value { expected });
-        }
-        self.parse_slowly(received, expected)
+    pub(super) fn whole_value<'a>(&self, received: &'a [u8]) -> Option<(&'a [u8], usize)> {
+        if self.elements > 0 || self.body.is_open() { None } else { whole_bulk(received) }
     }
 
-    fn parse_slowly(&mut self, received: &[u8], expected: Option<&[u8]>) -> Progress {
+    /// Goes on with a reply; a single value is compared with `expected`, the same in all calls for one reply.
+    pub(super) fn parse(&mut self, received: &[u8], expected: Option<&[u8]>) -> Progress {
         let mut at = 0;
         loop {
             let step = if self.body.is_open() {
@@ -374,6 +369,21 @@ mod tests {
                     Progress::Done(used, _) if used > 0 => at += used,
                     Progress::Done(..) => prop_assert!(false, "a reply of no bytes"),
                     _ => break,
+                }
+            }
+        }
+
+        #[test]
+        fn a_whole_value_is_found_where_parsing_finds_it(
+            bytes in prop::collection::vec(prop::sample::select(b"$012\r\n\r\n\r\nx".to_vec()), 0..12),
+            text in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let well_formed = [format!("${}\r\n", text.len()).as_bytes(), &text, b"\r\n", &bytes].concat();
+            prop_assert_eq!(whole_bulk(&well_formed), Some((&text[..], well_formed.len() - bytes.len())));
+            for bytes in [[&b"$"[..], &bytes].concat(), well_formed] {
+                if let Some((value, used)) = whole_bulk(&bytes) {
+                    let parsed = ReplyParser::default().parse(&bytes, Some(value));
+                    prop_assert_eq!(parsed, Progress::Done(used, Reply::Value { expected: true }));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! What the tests and the benchmark share.
 
 pub mod cluster;
+pub mod delaying;
 pub mod ferretdb;
 pub mod httpd;
 pub mod kept;

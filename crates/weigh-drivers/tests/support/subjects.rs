@@ -1,17 +1,22 @@
 //! One real server per protocol, with something to ask it and the server's own count of it: what truth is held
 //! against, in the tests and in the benchmark.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use weigh_drivers::Endpoint;
 use weigh_drivers::http::HttpConfig;
+use weigh_drivers::memcached::MemcachedConfig;
+use weigh_drivers::mongodb::MongodbConfig;
 use weigh_drivers::postgres::PostgresConfig;
+use weigh_drivers::redis::RedisConfig;
 use weigh_load::generator::GeneratorSpec;
 use weigh_load::stall::{Constant, Stall};
 use weigh_load::{Arrivals, Driver, Limits, LoadReport, LoadSpec, Operation, Schedule, connect, start};
 
 use super::cluster::Cluster;
+use super::delaying::{Delaying, Served, Stamping};
 use super::ferretdb::{Server, number};
 use super::keyvalue::{call, uniform};
 use super::load::{ms, spec, work};
@@ -26,7 +31,8 @@ const KEYS: i64 = 1000;
 pub struct Subject {
     pub name: &'static str,
     port: u16,
-    driver: Arc<dyn Driver>,
+    /// The driver, to the server on a loopback port.
+    driver: Box<dyn Fn(u16) -> Arc<dyn Driver>>,
     operation: Operation,
     /// Connections; fewer than one in a hundred of all operations, so that a stop shows in few of theirs.
     clients: usize,
@@ -48,17 +54,21 @@ pub const SUBJECTS: [(&str, Starter); 5] = [
     ("mongodb", mongodb),
 ];
 
+/// A port on loopback.
+fn at(port: u16) -> Endpoint {
+    Endpoint::Tcp { host: "127.0.0.1".into(), port }
+}
+
 fn redis() -> Subject {
     let server = RedisServer::new(&[]);
     let get = call("get", "GET key:$1", vec![uniform(1, KEYS)]);
-    let config = weigh_drivers::redis::RedisConfig {
-        endpoint: server.tcp(),
-        ..server.config(std::slice::from_ref(&get))
-    };
+    let config = server.config(std::slice::from_ref(&get));
     Subject {
         name: "redis",
         port: server.port,
-        driver: Arc::new(config.build().unwrap()),
+        driver: Box::new(move |port| {
+            Arc::new(RedisConfig { endpoint: at(port), ..config.clone() }.build().unwrap())
+        }),
         operation: get.load,
         clients: 8,
         rate_per_s: 1000.0,
@@ -69,10 +79,13 @@ fn redis() -> Subject {
 fn memcached() -> Subject {
     let server = MemcachedServer::new(&[]);
     let get = call("get", "get key:$1", vec![uniform(1, KEYS)]);
+    let config = server.config(std::slice::from_ref(&get));
     Subject {
         name: "memcached",
         port: server.port,
-        driver: Arc::new(server.driver(std::slice::from_ref(&get))),
+        driver: Box::new(move |port| {
+            Arc::new(MemcachedConfig { endpoint: at(port), ..config.clone() }.build().unwrap())
+        }),
         operation: get.load,
         clients: 8,
         rate_per_s: 1000.0,
@@ -87,7 +100,9 @@ fn http() -> Subject {
     Subject {
         name: "http",
         port: server.port,
-        driver: Arc::new(config.build().unwrap()),
+        driver: Box::new(move |port| {
+            Arc::new(HttpConfig { endpoint: at(port), ..config.clone() }.build().unwrap())
+        }),
         operation: Operation { name: "get".into(), weight: 1, parameters: vec![] },
         clients: 8,
         rate_per_s: 1000.0,
@@ -115,12 +130,15 @@ fn postgres() -> Subject {
     let config = PostgresConfig {
         operations: vec![lookup.sql],
         settings: vec![("enable_seqscan".into(), "off".into())],
+        user: "by_trust".into(),
         ..cluster.config()
     };
     Subject {
         name: "postgres",
         port: cluster.port,
-        driver: Arc::new(config.build().unwrap()),
+        driver: Box::new(move |port| {
+            Arc::new(PostgresConfig { endpoint: at(port), ..config.clone() }.build().unwrap())
+        }),
         operation: lookup.load,
         clients: 8,
         rate_per_s: 1000.0,
@@ -145,12 +163,13 @@ fn mongodb() -> Subject {
     let insert = format!(r#"{{"insert": "truth", "documents": [{}]}}"#, documents.join(", "));
     server.session("truth").ask(&insert).unwrap();
     let find = call("find", r#"{"find": "truth", "filter": {}, "limit": 1, "singleBatch": true}"#, vec![]);
-    let config =
-        weigh_drivers::mongodb::MongodbConfig { operations: vec![find.command], ..server.config("truth") };
+    let config = MongodbConfig { operations: vec![find.command], ..server.config("truth") };
     Subject {
         name: "mongodb",
         port: server.port,
-        driver: Arc::new(config.build().unwrap()),
+        driver: Box::new(move |port| {
+            Arc::new(MongodbConfig { endpoint: at(port), ..config.clone() }.build().unwrap())
+        }),
         operation: find.load,
         clients: 2,
         // FerretDB is a Go program in front of SQLite.
@@ -196,7 +215,77 @@ impl Frozen {
     }
 }
 
+/// What one client measured of a service time that was known.
+pub struct Known {
+    report: LoadReport,
+    /// One for each measured operation.
+    served: Vec<Served>,
+    /// When each reply was complete, before the first the start of the load.
+    stamps: Vec<Instant>,
+    server_wait: Duration,
+}
+
+impl Known {
+    /// The rule, fixed beforehand: more than 1 % of the window without a CPU.
+    pub fn is_disturbed(&self) -> bool {
+        self.report.client_wait.max(self.server_wait) > self.report.measured.mul_f64(0.01)
+    }
+
+    /// What the server between took, at this quantile, seconds.
+    pub fn service_s(&self, quantile: f64) -> f64 {
+        order(self.served.iter().map(|served| served.1 - served.0), quantile)
+    }
+
+    /// What the engine says.
+    pub fn measured_s(&self, quantile: f64) -> f64 {
+        self.report.latency.value_at_quantile(quantile) as f64 / 1e9
+    }
+
+    /// The way there and back.
+    pub fn way_s(&self, quantile: f64) -> f64 {
+        order(self.requests().map(|(served, from, to)| (served.0 - from) + (to - served.1)), quantile)
+    }
+
+    /// The bounds of what the engine may say.
+    pub fn bounds_s(&self, quantile: f64) -> (f64, f64) {
+        let low = order(self.requests().map(|(served, _, to)| to - served.0), quantile);
+        (low, order(self.requests().map(|(_, from, to)| to - from), quantile))
+    }
+
+    fn requests(&self) -> impl Iterator<Item = (&Served, Instant, Instant)> {
+        self.served.iter().zip(self.stamps.windows(2)).map(|(served, pair)| (served, pair[0], pair[1]))
+    }
+}
+
+/// The order statistic, as the histogram defines a percentile.
+#[allow(clippy::cast_possible_truncation)]
+fn order(durations: impl Iterator<Item = Duration>, quantile: f64) -> f64 {
+    let mut sorted: Vec<Duration> = durations.collect();
+    sorted.sort_unstable();
+    let rank = (quantile * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted[rank - 1].as_secs_f64()
+}
+
 impl Subject {
+    /// One client, a service time that is known to the microsecond.
+    pub fn known(&self, service: Duration, measure: Duration) -> Known {
+        let between = Delaying::new(self.port, service);
+        let stamps = Arc::new(Mutex::new(Vec::new()));
+        let driver = Stamping { driver: (self.driver)(between.port), stamps: Arc::clone(&stamps) };
+        let load_spec = LoadSpec { clients: 1, settle: Duration::ZERO, pin: true, ..self.spec(measure) };
+        let load = start(&load_spec, Arc::new(driver)).unwrap();
+        let began = load.began();
+        let report = load.finish().unwrap();
+        assert!(report.errors.is_empty(), "{}: {:?}", self.name, report.errors);
+        let (served, server_wait) = between.finish();
+        let stamps = std::mem::take(&mut *stamps.lock().unwrap());
+        // Before the first operation it answered the log-in; the last may have ended behind the window.
+        let first = served.len() - stamps.len();
+        let measured = usize::try_from(report.latency.len()).unwrap();
+        let served = served[first..first + measured].to_vec();
+        Known { report, served, stamps: [vec![began], stamps].concat(), server_wait }
+    }
+
     pub fn spec(&self, measure: Duration) -> LoadSpec {
         LoadSpec {
             operations: vec![self.operation.clone()],
@@ -211,14 +300,14 @@ impl Subject {
         let capacity_per_s = self.capacity_per_s();
         let mut load_spec = self.spec(measure);
         load_spec.schedule = Schedule::Open { rate_per_s: self.rate_per_s, arrivals: Arrivals::Constant };
-        let connected = connect(&load_spec, Arc::clone(&self.driver), Limits::default()).unwrap();
+        let connected = connect(&load_spec, (self.driver)(self.port), Limits::default()).unwrap();
         let before = waits_since(self.port, &[]);
         let load = connected.begin();
         let until = load.measure_begins() + after;
-        thread::sleep(until.saturating_duration_since(std::time::Instant::now()));
+        thread::sleep(until.saturating_duration_since(Instant::now()));
         let [at_stop, at_going] = stand_still(self.port, stopped);
         let ends = load.measure_ends();
-        thread::sleep(ends.saturating_duration_since(std::time::Instant::now()));
+        thread::sleep(ends.saturating_duration_since(Instant::now()));
         let waits = waits_since(self.port, &before);
         let report = load.finish().unwrap();
         let stall = Stall { stopped: at_stop, went_on: at_going };
@@ -242,14 +331,14 @@ impl Subject {
 
     /// Operations per second of a closed loop of the same clients.
     fn capacity_per_s(&self) -> f64 {
-        let report = start(&self.spec(ms(300)), Arc::clone(&self.driver)).unwrap().finish().unwrap();
+        let report = start(&self.spec(ms(300)), (self.driver)(self.port)).unwrap().finish().unwrap();
         report.operations_measured as f64 / report.measured.as_secs_f64()
     }
 
     /// A closed loop: operations by our count and by the server's.
     pub fn counts(&self, measure: Duration) -> (LoadReport, u64) {
         let before = (self.counted)();
-        let report = start(&self.spec(measure), Arc::clone(&self.driver)).unwrap().finish().unwrap();
+        let report = start(&self.spec(measure), (self.driver)(self.port)).unwrap().finish().unwrap();
         let counted = (self.counted)() - before;
         (report, counted)
     }
