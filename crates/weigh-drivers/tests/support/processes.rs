@@ -67,11 +67,14 @@ pub fn stand_still(port: u16, length: Duration) -> [(Instant, Instant); 2] {
         begun
     };
     let stopping = signal(Signal::SIGSTOP);
-    while !members.iter().all(|pid| stat(*pid).is_some_and(|(state, _)| state == 'T')) {
+    let all_stopped = || members.iter().all(|pid| stat(*pid).is_some_and(|(state, _)| state == 'T'));
+    while !all_stopped() {
         assert!(stopping.elapsed() < Duration::from_secs(5), "{members:?} do not stop");
     }
     let stopped = Instant::now();
     thread::sleep((stopping + length).saturating_duration_since(Instant::now()));
+    // The kernel itself lets stopped processes go on when their process group is orphaned (a shell that ends).
+    assert!(all_stopped(), "somebody else let {members:?} go on");
     let going = signal(Signal::SIGCONT);
     [(stopping, stopped), (going, Instant::now())]
 }
