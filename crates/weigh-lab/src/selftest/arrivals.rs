@@ -4,6 +4,9 @@
 //! as many as were due, at the rate, and each close to its place in the schedule, without drift. Poisson arrivals
 //! must come with exponential gaps: mean, spread, and the distance of Kolmogorov and Smirnov between their
 //! distribution and the exponential one with the *asked* rate (D. Knuth, The Art of Computer Programming 2, 3.3.1).
+//!
+//! Whether the machine lets anybody be on time is told by two witnesses: a thread that only sleeps and wakes on the
+//! engine's core, and the server, which never sleeps and sees when it stood still.
 
 use std::time::Duration;
 
@@ -17,6 +20,7 @@ use super::order::Ordered;
 use super::run::{Measured, Stage};
 use super::server::{BuiltInServer, ServerPlan, Waiting, nanoseconds};
 use super::watch::Watch;
+use super::witness::Witness;
 
 const CLIENTS: usize = 8;
 const CONSTANT_PER_S: f64 = 1000.0;
@@ -63,12 +67,16 @@ fn come(
     let delays = vec![Duration::ZERO];
     let server = BuiltInServer::start(ServerPlan { delays, log_limit: room, waiting: Waiting::exact() })?;
     let (epoch, mut watch) = (server.epoch, Watch::begin());
+    let witness = Witness::start()?;
     let mut spec = load::spec(CLIENTS, measure);
     spec.schedule = Schedule::Open { rate_per_s, arrivals };
     let ran = load::run(&spec, BuiltInDriver::new(&server), stage.cancel)?;
     let log = server.finish()?;
     watch.load(&ran.report);
     watch.server(&log);
+    watch.stalled(log.stalled, log.lived);
+    let (stalled, seen) = witness.finish();
+    watch.stalled(stalled, seen);
     let Some(schedule) = ran.report.schedule else {
         return Err(SelftestError::Figures("the engine kept no account of its schedule".into()));
     };

@@ -4,6 +4,7 @@
 //!   needs to know; [`SelftestEvent`]: how far it is.
 //! - [`answer_as_child`]: the body of the server process that is stopped when no real server is installed.
 //! - `clock.rs`, `percentiles.rs`, `delays.rs`, `arrivals.rs`, `frozen.rs`, `counts.rs`, `cost.rs`: a check each.
+//! - `witness.rs`: what the machine does to a thread that only wants to be on time.
 //! - `server.rs`, `client.rs`: a server that knows exactly what it did, and the driver that speaks to it.
 //!
 //! A check compares what the engine reports with something that does not come from the engine: another thread's
@@ -26,6 +27,7 @@ mod run;
 mod server;
 mod victim;
 mod watch;
+mod witness;
 
 pub use error::SelftestError;
 pub use run::{SelftestEvent, Setting, run};

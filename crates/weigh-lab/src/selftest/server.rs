@@ -21,6 +21,7 @@ use weigh_collect::OwnSample;
 
 use super::cores;
 use super::error::SelftestError;
+use super::witness::excess;
 
 /// Bytes of a request and of a reply.
 pub(super) const MESSAGE_BYTES: usize = 8;
@@ -71,6 +72,10 @@ pub(super) struct ServerLog {
     /// How long its thread was ready but had no CPU, and over how long that was seen.
     pub(super) wait: Duration,
     pub(super) lived: Duration,
+    /// Of a server that never sleeps: how long it was that a request would have waited too long for it.
+    pub(super) stalled: Duration,
+    /// Service times it was asked for.
+    asked: Duration,
 }
 
 /// A running server. Dropping it stops it.
@@ -158,7 +163,14 @@ impl Serving {
         self.listener.set_nonblocking(true)?;
         let (begun, before) = (Instant::now(), OwnSample::current_thread().ok());
         let mut buffer = vec![0; 16 << 10];
+        let mut before_turn = (begun, Duration::ZERO);
         while !stop.load(Ordering::Relaxed) {
+            if self.plan.waiting == Waiting::Looking {
+                let now = Instant::now();
+                let asked = self.log.asked - before_turn.1;
+                self.log.stalled += excess((now - before_turn.0).saturating_sub(asked));
+                before_turn = (now, self.log.asked);
+            }
             if self.plan.waiting == Waiting::Sleeping {
                 self.sleep();
             }
@@ -223,6 +235,7 @@ impl Serving {
             let delay = delay_of(&self.plan.delays, self.log.answered);
             if !delay.is_zero() {
                 let due_ns = received_ns + nanoseconds(delay);
+                self.log.asked += delay;
                 while nanoseconds(self.epoch.elapsed()) < due_ns {
                     std::hint::spin_loop();
                 }

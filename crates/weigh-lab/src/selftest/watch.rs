@@ -16,6 +16,8 @@ pub(super) struct Watch {
     host: Option<HostSample>,
     /// Largest share of waiting of any other thread.
     others: f64,
+    /// Share of the time at which somebody due then would have waited too long for the witness or the server.
+    stalls: f64,
 }
 
 impl Watch {
@@ -25,6 +27,7 @@ impl Watch {
             wait_ns: OwnSample::current_thread().ok().map(|thread| thread.wait_ns),
             host: HostSample::read().ok(),
             others: 0.0,
+            stalls: 0.0,
         }
     }
 
@@ -45,6 +48,14 @@ impl Watch {
         }
     }
 
+    /// Adds that somebody due in `stalled` out of `window` would have waited too long. Shares are added up: each keeps
+    /// a schedule from being met by itself.
+    pub(super) fn stalled(&mut self, stalled: Duration, window: Duration) {
+        if !window.is_zero() {
+            self.stalls += stalled.div_duration_f64(window);
+        }
+    }
+
     /// What came of it.
     pub(super) fn end(self) -> Disturbance {
         let window_s = self.begun.elapsed().as_secs_f64();
@@ -55,6 +66,7 @@ impl Watch {
             window_s,
             wait_share: own.unwrap_or(0.0).max(self.others),
             steal_share: steal.unwrap_or(0.0),
+            stall_share: self.stalls,
             known: own.is_some(),
         }
     }

@@ -233,19 +233,29 @@ pub struct Disturbance {
     pub wait_share: f64,
     /// CPU time the hypervisor gave to somebody else, as a share of all CPUs' time.
     pub steal_share: f64,
+    /// Share of the moments at which a thread due then would have waited more than 500 µs to run, by witnesses that
+    /// only want to be on time: what a hypervisor takes without saying so. Zero where there was no witness.
+    #[serde(default)]
+    pub stall_share: f64,
     /// Whether the kernel keeps such figures at all. Where it does not, nothing can be excused.
     pub known: bool,
 }
 
 impl Disturbance {
-    /// A check is disturbed above this share of waiting or of steal. One per cent of the time is what a percentile
+    /// A check is disturbed above this share of waiting, of steal or of stalls. One per cent of the time is what a percentile
     /// of 99 leaves out; figures above it are not judged by a time at all.
     pub const LIMIT: f64 = 0.01;
+
+    /// The largest of the three shares.
+    #[must_use]
+    pub fn worst_share(&self) -> f64 {
+        self.wait_share.max(self.steal_share).max(self.stall_share)
+    }
 
     /// Whether timed figures of the check are to be left unjudged.
     #[must_use]
     pub fn is_disturbed(&self) -> bool {
-        self.known && (self.wait_share > Self::LIMIT || self.steal_share > Self::LIMIT)
+        self.known && (self.worst_share() > Self::LIMIT)
     }
 
     /// The worse of two stretches of the same check.
@@ -255,6 +265,7 @@ impl Disturbance {
             window_s: self.window_s + other.window_s,
             wait_share: self.wait_share.max(other.wait_share),
             steal_share: self.steal_share.max(other.steal_share),
+            stall_share: self.stall_share.max(other.stall_share),
             known: self.known || other.known,
         }
     }
@@ -316,7 +327,7 @@ mod tests {
             setup: String::new(),
             figures,
             error: None,
-            disturbance: Disturbance { window_s: 1.0, wait_share, steal_share: 0.0, known: true },
+            disturbance: Disturbance { window_s: 1.0, wait_share, known: true, ..Disturbance::default() },
             attempts: 1,
             elapsed_s: 1.0,
         }

@@ -177,9 +177,11 @@ fn wrong(figure: &Figure) -> String {
 
 fn disturbance(found: &Disturbance, attempts: u32) -> String {
     format!(
-        "busy machine: a thread of the check stood ready without a CPU for {} of the time, steal was {} (limit {}); {}",
+        "busy machine: a thread of the check stood ready without a CPU for {} of the time, steal was {}, and at {} of \
+         the moments nobody could have been on time (limit {}); {}",
         units::percent(found.wait_share),
         units::percent(found.steal_share),
+        units::percent(found.stall_share),
         units::planned_percent(Disturbance::LIMIT),
         super::words::plural(attempts, "attempt")
     )
@@ -272,7 +274,7 @@ mod tests {
     use super::*;
 
     fn record() -> SelftestRecord {
-        let quiet = Disturbance { window_s: 1.0, wait_share: 0.0004, steal_share: 0.0, known: true };
+        let quiet = Disturbance { window_s: 1.0, wait_share: 0.0004, known: true, ..Disturbance::default() };
         let check = |check, figures, disturbance| CheckRecord {
             check,
             setup: "the built-in server, one client".into(),

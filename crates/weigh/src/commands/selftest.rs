@@ -114,7 +114,7 @@ fn words(event: SelftestEvent<'_>) -> Option<String> {
             Some(format!("{number}/{of} {}: {}", check.key(), report::claim(check)))
         }
         SelftestEvent::Again { disturbance } => {
-            let share = 100.0 * disturbance.wait_share.max(disturbance.steal_share);
+            let share = 100.0 * disturbance.worst_share();
             Some(format!("the machine was busy ({share:.1} % of the time without a CPU): once more"))
         }
         SelftestEvent::Done(_) => None,
