@@ -2,6 +2,7 @@
 //!
 //! - [`terminal`]: the table, the verdict and the reasons, for a [`Style`] (width, colour, letters).
 //! - [`json`]: everything, for programs; described in `docs/formats.md`.
+//! - [`chart`]: what is drawn, as data and as pictures.
 //! - [`compare`]: two runs side by side, never without the doubt that belongs to it.
 //! - [`plan`]: what a run would do.
 //! - [`selftest`]: whether weigh measures right on a machine.
@@ -13,6 +14,7 @@
 //! Nothing here reads a clock, a file or the terminal, and nothing here decides: what is *different*
 //! was decided in [`crate::analysis`]. Colour never carries meaning alone.
 
+pub mod chart;
 pub mod compare;
 mod counters;
 pub mod json;
