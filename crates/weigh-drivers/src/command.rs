@@ -16,3 +16,10 @@ pub struct CommandOperation {
     /// The reply must be this text; parameters may occur in it. `None`: any reply that is no error will do.
     pub expect: Option<String>,
 }
+
+/// As messages name it.
+impl std::fmt::Display for CommandOperation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "operation `{}`", self.name)
+    }
+}

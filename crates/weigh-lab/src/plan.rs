@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use weigh_results::model::{JudgeRule, Plan, VariantPlan};
 
+pub(crate) use operation::default_threads;
 pub use operation::{
     ResolvedCommandText, ResolvedOperation, ResolvedRequest, ResolvedText, default_operation,
 };

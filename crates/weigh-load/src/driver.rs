@@ -213,6 +213,12 @@ impl DriverError {
     ) -> Self {
         Self { message: message.into(), source: Some(source.into()) }
     }
+
+    /// The same error, said of something: `operation `pay`: …`.
+    #[must_use]
+    pub fn of(self, what: impl std::fmt::Display) -> Self {
+        Self { message: format!("{what}: {}", self.message), source: self.source }
+    }
 }
 
 #[cfg(test)]

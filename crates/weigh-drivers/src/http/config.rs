@@ -100,9 +100,8 @@ impl HttpConfig {
         let common = Common { base_path: &self.base_path, headers: self.common_headers()? };
         let (mut operations, mut expectations) = (Vec::new(), Vec::new());
         for operation in &self.operations {
-            let (built, expectation) = prepare(operation, &common).map_err(|error| {
-                DriverError::new(format!("operation `{}`: {}", operation.name, error.message))
-            })?;
+            let (built, expectation) = prepare(operation, &common)
+                .map_err(|error| error.of(format_args!("operation `{}`", operation.name)))?;
             operations.push(built);
             expectations.push(expectation);
         }

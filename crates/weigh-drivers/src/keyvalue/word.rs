@@ -3,6 +3,7 @@
 use weigh_load::DriverError;
 use weigh_load::generator::Row;
 
+use crate::command::CommandOperation;
 use crate::text::TextTemplate;
 
 /// One word of a command.
@@ -53,12 +54,29 @@ impl Word {
     }
 }
 
+/// The words of an operation's command, at least one; the first, the command's name, is written out.
+///
+/// # Errors
+/// What makes them impossible: see [`split`] and [`Word::parse`]; a name with a parameter in it; a bulk.
+pub(crate) fn words_of(operation: &CommandOperation) -> Result<Vec<Word>, DriverError> {
+    if operation.rows > 1 {
+        return Err(DriverError::new("`rows` is for bulks of MongoDB; a command is sent once"));
+    }
+    let words = split(&operation.command)?.into_iter();
+    let words: Vec<Word> =
+        words.map(|word| Word::parse(word, operation.parameters)).collect::<Result<_, _>>()?;
+    match words.first().and_then(Word::literal) {
+        Some(_) => Ok(words),
+        None => Err(DriverError::new("the command's name must be written out; it has a parameter in it")),
+    }
+}
+
 /// Splits a command into its words, quoted as in redis-cli: `"…"` with `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH` and
 /// `\` before anything else, `'…'` with `\'`.
 ///
 /// # Errors
 /// A quote that is not closed, or closed in the middle of a word; a command without words.
-pub(crate) fn split(command: &str) -> Result<Vec<Vec<u8>>, DriverError> {
+fn split(command: &str) -> Result<Vec<Vec<u8>>, DriverError> {
     let mut words = Vec::new();
     let mut rest = command.trim_ascii_start().as_bytes();
     while !rest.is_empty() {

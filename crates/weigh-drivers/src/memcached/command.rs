@@ -3,7 +3,7 @@
 use weigh_load::DriverError;
 
 use crate::command::CommandOperation;
-use crate::keyvalue::{Expectation, Word, split};
+use crate::keyvalue::{Expectation, Word, words_of};
 
 /// Longest key, bytes: the protocol's limit.
 pub(super) const LONGEST_KEY: usize = 250;
@@ -130,20 +130,12 @@ impl CheckedCommand {
     /// # Errors
     /// Says what makes the operation impossible, with its name.
     pub(super) fn new(operation: &CommandOperation) -> Result<Self, DriverError> {
-        Self::parse(operation).map_err(|error| DriverError {
-            message: format!("operation `{}`: {}", operation.name, error.message),
-            source: error.source,
-        })
+        Self::parse(operation).map_err(|error| error.of(operation))
     }
 
     fn parse(operation: &CommandOperation) -> Result<Self, DriverError> {
-        if operation.rows > 1 {
-            return Err(DriverError::new("`rows` is for bulks of MongoDB; a command is sent once"));
-        }
-        let words = split(&operation.command)?.into_iter();
-        let mut words: Vec<Word> =
-            words.map(|word| Word::parse(word, operation.parameters)).collect::<Result<_, _>>()?;
-        let grammar = find(words.remove(0).literal())?;
+        let mut words = words_of(operation)?;
+        let grammar = find(words.remove(0).literal().unwrap_or_default())?;
         let (mut line, mut value) = (vec![Part::Word(Word::Literal(grammar.name.into()))], None);
         let keys = arrange(grammar, words, &mut line, &mut value)?;
         for part in &line {
@@ -154,10 +146,7 @@ impl CheckedCommand {
     }
 }
 
-fn find(name: Option<&[u8]>) -> Result<Grammar, DriverError> {
-    let name = name.ok_or_else(|| {
-        DriverError::new("the command's name must be written out; it has a parameter in it")
-    })?;
+fn find(name: &[u8]) -> Result<Grammar, DriverError> {
     if name == b"cas" || name == b"me" || name == b"stats" {
         let name = name.escape_ascii();
         let why = "what it needs or brings changes with every reply; `ms` and `mg` can do most of it";

@@ -1,12 +1,10 @@
 //! Everything before the load: connecting, logging in, and seeing that the server answers.
 
-use std::io::{self, Read, Write};
-
 use weigh_load::DriverError;
 
 use super::config::MemcachedConfig;
 use crate::keyvalue::open;
-use crate::transport::{ANSWER_LIMIT, TlsConnector, Wire};
+use crate::transport::{TlsConnector, Wire};
 
 /// Longest answer while connecting.
 const LONGEST_ANSWER: usize = 4096;
@@ -51,9 +49,9 @@ fn refused(user: &str, answer: &str) -> DriverError {
 /// Sends a request whose answer is one line; gives that.
 fn ask(wire: &mut Wire, request: &[u8]) -> Result<String, DriverError> {
     // A server that takes no more clients says so and hangs up: then its words are there though ours are lost.
-    let sent = wire.write_all(request);
+    let sent = wire.say(request);
     match (read_line(wire), sent) {
-        (Err(_), Err(error)) => Err(broke(error)),
+        (Err(_), Err(error)) => Err(error),
         (answer, _) => answer,
     }
 }
@@ -70,20 +68,6 @@ fn read_line(wire: &mut Wire) -> Result<String, DriverError> {
         if received.len() > LONGEST_ANSWER || end.is_some() {
             return Err(DriverError::new("the server does not speak memcached's text protocol"));
         }
-        let mut chunk = [0; 1024];
-        match wire.read(&mut chunk) {
-            Ok(0) => return Err(DriverError::new("the server closed the connection while connecting")),
-            Ok(length) => received.extend_from_slice(&chunk[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                let message = format!("the server did not answer within {ANSWER_LIMIT:?}");
-                return Err(DriverError::new(message));
-            }
-            Err(error) => return Err(broke(error)),
-        }
+        wire.hear(&mut received)?;
     }
-}
-
-fn broke(error: io::Error) -> DriverError {
-    DriverError::caused("the connection broke while connecting", error)
 }

@@ -62,10 +62,7 @@ impl CommandTemplate {
     /// # Errors
     /// What is wrong with it, with its name.
     pub(super) fn new(operation: &CommandOperation, config: &MongodbConfig) -> Result<Self, DriverError> {
-        Self::unnamed(operation, config).map_err(|error| DriverError {
-            message: format!("operation `{}`: {}", operation.name, error.message),
-            source: error.source,
-        })
+        Self::unnamed(operation, config).map_err(|error| error.of(operation))
     }
 
     /// The same, without the name in the message.

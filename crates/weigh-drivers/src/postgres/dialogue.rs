@@ -1,6 +1,6 @@
 //! The conversation before the load: blocking, message by message, with a time limit.
 
-use std::io::{self, Read, Write};
+use std::io;
 
 use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
@@ -32,9 +32,9 @@ impl Dialogue {
 
     /// Sends what was encoded into `out`.
     pub(super) fn send(&mut self) -> Result<(), DriverError> {
-        let sent = self.wire.write_all(&self.out);
+        let sent = self.wire.say(&self.out);
         self.out.clear();
-        sent.map_err(|error| DriverError::caused("the connection broke while connecting", error))
+        sent
     }
 
     /// The next message that is an answer; notices and the like are passed over. An error answer is `Err`.
@@ -64,19 +64,7 @@ impl Dialogue {
             if let Some(message) = parsed {
                 return Ok(message);
             }
-            let mut chunk = [0; 8192];
-            match self.wire.read(&mut chunk) {
-                Ok(0) => return Err(DriverError::new("the server closed the connection while connecting")),
-                Ok(length) => self.received.extend_from_slice(&chunk[..length]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    let message = format!("the server did not answer within {:?}", self.wire.limit());
-                    return Err(DriverError::new(message));
-                }
-                Err(error) => {
-                    return Err(DriverError::caused("the connection broke while connecting", error));
-                }
-            }
+            self.wire.hear(&mut self.received)?;
         }
     }
 

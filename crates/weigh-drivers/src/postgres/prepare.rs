@@ -27,9 +27,8 @@ pub(super) fn prepare(
     statements: &[Statement],
 ) -> Result<Vec<Prepared>, DriverError> {
     let prepare_each = |(place, statement): (usize, &Statement)| {
-        prepare_one(dialogue, format!("w{number}_{place}"), statement).map_err(|error| DriverError {
-            message: format!("operation `{}`, statement {}: {}", operation.name, place + 1, error.message),
-            source: error.source,
+        prepare_one(dialogue, format!("w{number}_{place}"), statement).map_err(|error| {
+            error.of(format_args!("operation `{}`, statement {}", operation.name, place + 1))
         })
     };
     statements.iter().enumerate().map(prepare_each).collect()

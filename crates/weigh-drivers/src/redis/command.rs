@@ -3,7 +3,7 @@
 use weigh_load::DriverError;
 
 use crate::command::CommandOperation;
-use crate::keyvalue::{Expectation, Word, split};
+use crate::keyvalue::{Expectation, Word, words_of};
 
 /// Commands that cannot be an operation, and why. A second word is a subcommand.
 const REFUSED: &[(&str, &str, &str)] = &[
@@ -78,22 +78,12 @@ impl CheckedCommand {
     /// # Errors
     /// Says what makes the operation impossible, with its name.
     pub(super) fn new(operation: &CommandOperation) -> Result<Self, DriverError> {
-        Self::parse(operation).map_err(|error| DriverError {
-            message: format!("operation `{}`: {}", operation.name, error.message),
-            source: error.source,
-        })
+        Self::parse(operation).map_err(|error| error.of(operation))
     }
 
     fn parse(operation: &CommandOperation) -> Result<Self, DriverError> {
-        if operation.rows > 1 {
-            return Err(DriverError::new("`rows` is for bulks of MongoDB; a command is sent once"));
-        }
-        let words = split(&operation.command)?.into_iter();
-        let words: Vec<Word> =
-            words.map(|word| Word::parse(word, operation.parameters)).collect::<Result<_, _>>()?;
-        let name = upper(&words, 0).ok_or_else(|| {
-            DriverError::new("the command's name must be written out; it has a parameter in it")
-        })?;
+        let words = words_of(operation)?;
+        let name = upper(&words, 0).unwrap_or_default();
         refuse(&name, &upper(&words, 1).unwrap_or_default())?;
         let blocks = || (1..words.len()).any(|at| upper(&words, at).as_deref() == Some("BLOCK"));
         let null_is_miss =

@@ -1,13 +1,11 @@
 //! Everything before the load: connecting, logging in, choosing protocol and database.
 
-use std::io::{self, Read, Write};
-
 use weigh_load::DriverError;
 
 use super::config::{RedisConfig, RespVersion};
 use super::resp::{Progress, Reply, ReplyParser};
 use crate::keyvalue::open;
-use crate::transport::{ANSWER_LIMIT, TlsConnector, Wire};
+use crate::transport::{TlsConnector, Wire};
 
 /// A connection on which the server takes commands as asked.
 ///
@@ -83,10 +81,10 @@ impl Dialogue {
             request.push_str(&format!("${}\r\n{word}\r\n", word.len()));
         }
         // A server that takes no more clients says so and hangs up: then its words are there though ours are lost.
-        let sent = self.wire.write_all(request.as_bytes());
+        let sent = self.wire.say(request.as_bytes());
         match (self.reply(), sent) {
             (Ok(Reply::Error(text)), _) => Err(Refusal::Answer(String::from_utf8_lossy(&text).into_owned())),
-            (Err(_), Err(error)) => Err(Refusal::Broken(broke(error))),
+            (Err(_), Err(error)) => Err(Refusal::Broken(error)),
             (other, _) => other.map(|_| ()).map_err(Refusal::Broken),
         }
     }
@@ -105,21 +103,7 @@ impl Dialogue {
                 }
             };
             self.received.drain(..used);
-            let mut chunk = [0; 4096];
-            match self.wire.read(&mut chunk) {
-                Ok(0) => return Err(DriverError::new("the server closed the connection while connecting")),
-                Ok(length) => self.received.extend_from_slice(&chunk[..length]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    let message = format!("the server did not answer within {ANSWER_LIMIT:?}");
-                    return Err(DriverError::new(message));
-                }
-                Err(error) => return Err(broke(error)),
-            }
+            self.wire.hear(&mut self.received)?;
         }
     }
-}
-
-fn broke(error: io::Error) -> DriverError {
-    DriverError::caused("the connection broke while connecting", error)
 }

@@ -80,12 +80,15 @@ mod tests {
     use weigh_load::generator::{GeneratorSpec, ParameterStream, Value};
 
     use super::*;
-    use crate::keyvalue::split;
+    use crate::command::CommandOperation;
+    use crate::keyvalue::words_of;
+
+    fn words(command: &str, parameters: usize) -> Vec<Word> {
+        words_of(&CommandOperation { command: command.into(), parameters, ..Default::default() }).unwrap()
+    }
 
     fn encoded(command: &str, values: &[&str]) -> Vec<String> {
-        let words: Vec<Word> =
-            split(command).unwrap().into_iter().map(|word| Word::parse(word, 1).unwrap()).collect();
-        let mut template = CommandTemplate::new(&words);
+        let mut template = CommandTemplate::new(&words(command, 1));
         let encode = |value: &&str| {
             let parameters = vec![GeneratorSpec::Choice { values: vec![(*value).to_owned()] }];
             let operations = [Operation { name: "a".into(), weight: 1, parameters }];
@@ -99,9 +102,7 @@ mod tests {
 
     #[test]
     fn numbers_of_any_width_are_put_in_their_places() {
-        let words = split("SET k:$1:$2 '$2' x$1").unwrap();
-        let words: Vec<Word> = words.into_iter().map(|word| Word::parse(word, 2).unwrap()).collect();
-        let mut template = CommandTemplate::new(&words);
+        let mut template = CommandTemplate::new(&words("SET k:$1:$2 '$2' x$1", 2));
         let parameters = vec![
             GeneratorSpec::Uniform { min: -12, max: 120 },
             GeneratorSpec::Uniform { min: 0, max: 12_000_000_000 },

@@ -74,6 +74,37 @@ impl Wire {
         self.limit
     }
 
+    /// Sends all of a request while connecting.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(crate) fn say(&mut self, request: &[u8]) -> Result<(), DriverError> {
+        self.write_all(request).map_err(broke)
+    }
+
+    /// Waits for more of an answer while connecting and appends it to `received`.
+    ///
+    /// # Errors
+    /// The server hung up or took longer than the limit; the connection broke.
+    pub(crate) fn hear(&mut self, received: &mut impl Extend<u8>) -> Result<(), DriverError> {
+        let mut chunk = [0; 4096];
+        loop {
+            match self.read(&mut chunk) {
+                Ok(0) => return Err(DriverError::new("the server closed the connection while connecting")),
+                Ok(length) => {
+                    received.extend(chunk[..length].iter().copied());
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    let message = format!("the server did not answer within {:?}", self.limit);
+                    return Err(DriverError::new(message));
+                }
+                Err(error) => return Err(broke(error)),
+            }
+        }
+    }
+
     /// Whether everything goes through TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.tls.is_some()
@@ -121,6 +152,10 @@ impl Write for Wire {
     fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()
     }
+}
+
+fn broke(error: io::Error) -> DriverError {
+    DriverError::caused("the connection broke while connecting", error)
 }
 
 /// The first address of a name that answers.

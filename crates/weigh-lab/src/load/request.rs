@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use weigh_load::{Arrivals, LoadSpec, Operation, Schedule};
+use weigh_load::{Arrivals, LoadSpec, Schedule};
 use weigh_results::model::load::{ArrivalsAsked, LoadAsked, OperationAsked, ScheduleAsked};
 
 use crate::experiment::{parse_rate, without_password};
-use crate::plan::ResolvedOperation;
+use crate::plan::{ResolvedOperation, default_threads};
 
 /// Operations per second, as typed: `1000/s`, `300/min`, `1000`.
 ///
@@ -58,7 +58,7 @@ impl LoadRequest {
     /// Worker threads, decided.
     pub fn threads(&self) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
-        self.threads.unwrap_or((cpus / 2).max(1)).min(self.clients.max(1))
+        self.threads.unwrap_or(default_threads(cpus)).min(self.clients.max(1))
     }
 
     /// In the engine's words.
@@ -71,15 +71,7 @@ impl LoadRequest {
             measure: self.measure,
             operations_limit: self.operations_limit,
             schedule: schedule(self.schedule),
-            operations: self
-                .operations
-                .iter()
-                .map(|operation| Operation {
-                    name: operation.name.clone(),
-                    weight: operation.weight,
-                    parameters: operation.parameters.clone(),
-                })
-                .collect(),
+            operations: self.operations.iter().map(ResolvedOperation::drawn).collect(),
             seed: self.seed,
             trial_number: 0,
             pin: self.pin,

@@ -4,6 +4,7 @@
 //! - [`default_operation`]: what is sent to a server when nobody says what.
 
 use weigh_drivers::http::StatusExpect;
+use weigh_load::Operation;
 use weigh_load::generator::GeneratorSpec;
 
 use crate::experiment::TextKind;
@@ -96,11 +97,21 @@ impl ResolvedText {
 }
 
 impl ResolvedOperation {
+    /// What the engine draws: how often, and with which parameters.
+    pub(crate) fn drawn(&self) -> Operation {
+        Operation { name: self.name.clone(), weight: self.weight, parameters: self.parameters.clone() }
+    }
+
     /// An operation without parameters that counts for itself.
     fn plain(name: &str, text: ResolvedText) -> ResolvedOperation {
         let name = name.to_owned();
         ResolvedOperation { name, weight: 1, text, parameters: Vec::new(), repeat: 1, items: 1 }
     }
+}
+
+/// Client threads where none are asked for: half the CPUs, for the server needs the others.
+pub(crate) fn default_threads(cpus: usize) -> usize {
+    (cpus / 2).max(1)
 }
 
 /// What is sent to a server when nobody says what: an operation that needs no data and changes nothing.

@@ -13,6 +13,7 @@ use super::order;
 use super::subject::{Subject, TrialRequest};
 use crate::events::{LabEvent, Progress};
 use crate::host::Cancel;
+use crate::systems::chain;
 
 /// How often a sequence may be restarted because its warm-up was too short.
 const MOST_RESTARTS: u32 = 2;
@@ -55,17 +56,6 @@ fn spent(run: &Run) -> f64 {
         .iter()
         .map(|trial| trial.started_s + trial.whole.seconds + trial.debt_s.unwrap_or(0.0))
         .fold(0.0, f64::max)
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut below = error.source();
-    while let Some(source) = below {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        below = source.source();
-    }
-    text
 }
 
 struct Session<'a, 'b> {

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weigh_load::{Limits, LoadReport, LoadSpec, Operation};
+use weigh_load::{Limits, LoadReport, LoadSpec};
 use weigh_results::model::histogram::HistogramError;
 use weigh_results::model::{ClientCost, InstanceRecord, Replication, Trial, Window, histogram};
 
 use super::interference::HostWatch;
 use super::subject::{Subject, TrialRequest};
 use crate::host::Cancel;
-use crate::plan::{ResolvedPlan, ResolvedVariant};
+use crate::plan::{ResolvedOperation, ResolvedPlan, ResolvedVariant};
 use crate::systems::{Counters, System, SystemError};
 
 /// Puts load on a system's variants.
@@ -46,15 +46,7 @@ impl ServerSubject {
             settle: request.settle,
             measure: request.measure,
             schedule: variant.schedule,
-            operations: variant
-                .operations
-                .iter()
-                .map(|operation| Operation {
-                    name: operation.name.clone(),
-                    weight: operation.weight,
-                    parameters: operation.parameters.clone(),
-                })
-                .collect(),
+            operations: variant.operations.iter().map(ResolvedOperation::drawn).collect(),
             seed: request.seed,
             trial_number: request.trial_number,
             operations_limit: None,

@@ -25,6 +25,7 @@ mod writes;
 
 pub use description::SystemDescription;
 pub use error::SystemError;
+pub(crate) use error::chain;
 pub use system::{Counters, System};
 pub use table::{BuildContext, build, describe, names};
 pub(crate) use table::{example_url, needs_url, text_kind};

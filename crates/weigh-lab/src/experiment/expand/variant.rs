@@ -6,7 +6,7 @@ use super::super::keys::{Key, LoadKey};
 use super::super::origin::Half;
 use super::super::vars::{DEPTH_MAX, TEXT_BYTES_MAX, VarError, Vars};
 use super::super::{Experiment, Level, OperationSection};
-use crate::plan::{ResolvedCommand, ResolvedOperation, ResolvedVariant};
+use crate::plan::{ResolvedCommand, ResolvedOperation, ResolvedVariant, default_threads};
 
 /// Fills in one variant. `cpus` decides the number of threads where none is asked for.
 pub(crate) fn expand(
@@ -100,7 +100,7 @@ impl Expander<'_> {
         }
         let clients = self.load_number(LoadKey::Clients).unwrap_or(experiment.load.clients) as usize;
         let threads = self.load_number(LoadKey::Threads).or(experiment.load.threads);
-        let threads = threads.map_or_else(|| (cpus / 2).max(1), |threads| threads as usize);
+        let threads = threads.map_or_else(|| default_threads(cpus), |threads| threads as usize);
         let pipeline = self.load_number(LoadKey::Pipeline).unwrap_or(experiment.load.pipeline) as usize;
         let (setup, command) = match (&experiment.commands, self.combination.command) {
             (Some(_), Some(index)) => self.command(index),
