@@ -39,4 +39,6 @@ pub use command::CommandOperation;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub use sql::{SqlOperation, StatementError};
 pub use table::{DRIVERS, DriverEntry, Kind, driver_of_scheme};
+#[cfg(feature = "tls")]
+pub use transport::rustls_config;
 pub use transport::{Endpoint, ServerUrl, TlsConfig, Verify};

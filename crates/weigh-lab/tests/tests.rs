@@ -4,7 +4,16 @@
 mod experiments;
 mod host;
 mod postgres;
+mod postgres_tls;
 mod remote;
 mod servers;
 mod sqlite;
 mod stage;
+
+// The launchers of the drivers' tests.
+#[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
+#[path = "../../weigh-drivers/tests/support/cluster.rs"]
+mod cluster;
+#[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
+#[path = "../../weigh-drivers/tests/support/tls.rs"]
+mod tls;

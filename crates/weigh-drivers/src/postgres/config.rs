@@ -122,6 +122,17 @@ impl PostgresConfig {
         let security = Security::new(&self)?;
         Ok(PostgresDriver { config: Arc::new(self), security, statements })
     }
+
+    /// What is asked for of TLS, if anything may be encrypted at all.
+    #[must_use]
+    pub fn tls(&self) -> Option<&TlsConfig> {
+        match (&self.encryption, &self.endpoint) {
+            (Encryption::Never, _) | (_, Endpoint::Unix(_)) => None,
+            (Encryption::IfDemanded(tls) | Encryption::IfOffered(tls) | Encryption::Always(tls), _) => {
+                Some(tls)
+            }
+        }
+    }
 }
 
 /// Makes connections to a PostgreSQL server.

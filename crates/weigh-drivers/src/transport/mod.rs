@@ -16,6 +16,8 @@ mod wire;
 
 pub(crate) use client::Protocol;
 pub use endpoint::Endpoint;
+#[cfg(feature = "tls")]
+pub use tls::rustls_config;
 pub use tls::{TlsConfig, Verify};
 pub(crate) use tls::{TlsConnector, TlsWords};
 pub use url::ServerUrl;

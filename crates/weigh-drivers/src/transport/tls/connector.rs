@@ -58,6 +58,14 @@ impl TlsConnector {
     }
 }
 
+/// What `config` asks for, as an ordinary client library takes it: for connections beside the load.
+///
+/// # Errors
+/// As [`TlsConnector::new`].
+pub fn rustls_config(config: &TlsConfig) -> Result<ClientConfig, DriverError> {
+    TlsConnector::new(config).map(|connector| Arc::unwrap_or_clone(connector.config))
+}
+
 /// A host as certificates name it.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, DriverError> {
     ServerName::try_from(host.to_owned())

@@ -38,6 +38,8 @@ pub(super) use client::TlsClient;
 #[cfg(feature = "tls")]
 pub(crate) use connector::TlsConnector;
 #[cfg(feature = "tls")]
+pub use connector::rustls_config;
+#[cfg(feature = "tls")]
 pub(super) use session::TlsSession;
 
 #[cfg(not(feature = "tls"))]

@@ -5,11 +5,19 @@
 use std::path::Path;
 use std::time::Duration;
 
+use postgres::config::{ChannelBinding, SslMode};
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use weigh_drivers::postgres::{ChannelBinding as Binding, Encryption, PostgresConfig};
+use weigh_drivers::{Endpoint, ServerUrl, rustls_config};
 
 use super::conf::Settings;
-use crate::systems::SystemError;
+use super::drive;
+use crate::systems::{SystemError, drivers};
+
+/// Connecting takes no longer than this, if the URL says nothing else.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// The superuser of private clusters.
 pub(super) const USER: &str = "postgres";
@@ -38,39 +46,73 @@ pub(super) fn connect(socket_dir: &Path, major: u32) -> Result<Client, postgres:
         .connect(NoTls)
 }
 
-/// The configuration of a URL, with the password from `PGPASSWORD` if the URL has none.
-///
-/// # Errors
-/// When it is not a PostgreSQL URL.
-pub(super) fn config_of(url: &str) -> Result<Config, SystemError> {
-    // The URL may hold a password: the error must not repeat it.
-    let mut config: Config = url.parse().map_err(|error: postgres::Error| {
-        SystemError::new("`system.url` is not a PostgreSQL URL").caused_by(error)
-    })?;
-    if config.get_password().is_none()
-        && let Some(password) = std::env::var_os("PGPASSWORD")
-    {
-        config.password(password.as_encoded_bytes());
-    }
-    if config.get_user().is_none() {
-        config.user(&crate::host::User::own().name);
-    }
-    config.application_name("weigh").connect_timeout(Duration::from_secs(10));
-    Ok(config)
-}
-
-/// Connects to the user's own server.
+/// Connects to the user's own server, as the load does: the same URL, environment, password file and certificates.
 ///
 /// # Errors
 /// One line that says what is wrong, and what to do about it.
 pub(super) fn connect_url(url: &str) -> Result<Client, SystemError> {
-    let config = config_of(url)?;
-    config.connect(NoTls).map_err(|error| explain(&config, error))
+    let wanted = drive::config_of(&ServerUrl::parse(url).map_err(drivers::failed)?)?;
+    let config = translated(&wanted)?;
+    let connected = match wanted.tls() {
+        None => config.connect(NoTls),
+        Some(tls) => config.connect(MakeRustlsConnect::new(rustls_config(tls).map_err(drivers::failed)?)),
+    };
+    connected.map_err(|error| explain(&wanted, error))
 }
 
-fn explain(config: &Config, error: postgres::Error) -> SystemError {
-    let place = place(config);
-    let user = config.get_user().unwrap_or_default().to_owned();
+/// In the words of the client library.
+fn translated(wanted: &PostgresConfig) -> Result<Config, SystemError> {
+    let mut config = Config::new();
+    config
+        .user(&wanted.user)
+        .dbname(&wanted.database)
+        .application_name("weigh")
+        .connect_timeout(wanted.connect_limit.unwrap_or(CONNECT_LIMIT))
+        .ssl_mode(match wanted.encryption {
+            Encryption::Never => SslMode::Disable,
+            // It does not try without TLS first; either way may be taken.
+            Encryption::IfDemanded(_) | Encryption::IfOffered(_) => SslMode::Prefer,
+            Encryption::Always(_) => SslMode::Require,
+        })
+        .channel_binding(match wanted.channel_binding {
+            Binding::Never => ChannelBinding::Disable,
+            Binding::IfOffered => ChannelBinding::Prefer,
+            Binding::Always => ChannelBinding::Require,
+        });
+    if let Some(password) = &wanted.password {
+        config.password(password);
+    }
+    if let Some(options) = &wanted.options {
+        config.options(options);
+    }
+    match &wanted.endpoint {
+        Endpoint::Tcp { host, port } => {
+            config.port(*port);
+            match (wanted.tls().and_then(|tls| tls.server_name.as_deref()), host.parse()) {
+                // Connected to by number, certified by name.
+                (Some(name), Ok(address)) => config.host(name).hostaddr(address),
+                _ => config.host(host),
+            };
+        }
+        Endpoint::Unix(path) => {
+            let (directory, port) = directory_and_port(path).ok_or_else(|| {
+                SystemError::new(format!("`{}` is no socket of PostgreSQL", path.display()))
+            })?;
+            config.host_path(directory).port(port);
+        }
+    }
+    Ok(config)
+}
+
+/// `/run/postgresql` and 5432 of `/run/postgresql/.s.PGSQL.5432`.
+fn directory_and_port(socket: &Path) -> Option<(&Path, u16)> {
+    let port = socket.file_name()?.to_str()?.strip_prefix(".s.PGSQL.")?.parse().ok()?;
+    Some((socket.parent()?, port))
+}
+
+fn explain(wanted: &PostgresConfig, error: postgres::Error) -> SystemError {
+    let place = place(wanted);
+    let user = &wanted.user;
     match error.code() {
         Some(code) if *code == SqlState::INVALID_PASSWORD => {
             SystemError::new(format!("the password of `{user}` is wrong for the server at `{place}`"))
@@ -86,15 +128,12 @@ fn explain(config: &Config, error: postgres::Error) -> SystemError {
 }
 
 /// Where a URL points, without user and password.
-pub(super) fn place(config: &Config) -> String {
-    use postgres::config::Host;
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => format!("{name}:{port}"),
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => format!("localhost:{port}"),
+fn place(wanted: &PostgresConfig) -> String {
+    let host = match &wanted.endpoint {
+        Endpoint::Tcp { host, port } => format!("{host}:{port}"),
+        Endpoint::Unix(path) => path.parent().unwrap_or(path).display().to_string(),
     };
-    format!("{host}/{}", config.get_dbname().unwrap_or_default())
+    format!("{host}/{}", wanted.database)
 }
 
 /// What a server said, in its own words and one line; the client library's text if it was not the server.

@@ -49,8 +49,19 @@ pub(super) fn remote(
     by_url(&url, &options, operations::of(variant)).map_err(|error| named(variant, error))
 }
 
-/// The driver for the server at a URL, whatever it is to execute. What the URL leaves out is taken from libpq's
-/// variables, and from the user who runs weigh.
+/// What a URL says. What it leaves out is taken from libpq's variables, and from the user who runs weigh.
+///
+/// # Errors
+/// When it is not a URL of PostgreSQL.
+pub(super) fn config_of(url: &ServerUrl) -> Result<PostgresConfig, SystemError> {
+    let variables = |name: &str| {
+        let own = || (name == "PGUSER").then(|| crate::host::User::own().name);
+        std::env::var(name).ok().or_else(own)
+    };
+    PostgresConfig::from_url_and_environment(url, &variables).map_err(drivers::failed)
+}
+
+/// The driver for the server at a URL, whatever it is to execute; see [`config_of`].
 ///
 /// # Errors
 /// When it is not a URL of PostgreSQL, or an operation makes no sense as it is written.
@@ -59,11 +70,7 @@ pub(in crate::systems) fn by_url(
     options: &DriverOptions,
     operations: Vec<SqlOperation>,
 ) -> Result<Box<dyn Driver>, SystemError> {
-    let variables = |name: &str| {
-        let own = || (name == "PGUSER").then(|| crate::host::User::own().name);
-        std::env::var(name).ok().or_else(own)
-    };
-    let mut config = PostgresConfig::from_url_and_environment(url, &variables).map_err(drivers::failed)?;
+    let mut config = config_of(url)?;
     match &mut config.encryption {
         Encryption::IfDemanded(tls) | Encryption::IfOffered(tls) | Encryption::Always(tls) => {
             drivers::check_less_or_other(tls, options);
