@@ -37,7 +37,9 @@ fn check_counts(spec: &LoadSpec, driver: FakeDriver) -> LoadReport {
 
 #[test]
 fn every_acknowledged_operation_is_counted_once() {
-    for (clients, threads, pipeline) in [(1, 1, 1), (3, 2, 1), (8, 1, 1), (2, 1, 16), (5, 9, 3)] {
+    for (clients, threads, pipeline) in
+        [(1, 1, 1), (3, 2, 1), (8, 1, 1), (40, 1, 1), (20, 1, 4), (2, 1, 16), (5, 9, 3)]
+    {
         check_counts(&spec(clients, threads, pipeline), FakeDriver::new(Behaviour::Answer));
     }
 }

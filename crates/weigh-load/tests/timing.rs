@@ -23,6 +23,15 @@ fn latency_is_the_delay_of_the_server() {
 }
 
 #[test]
+fn connections_served_together_never_look_faster_than_their_server() {
+    let delay_ns = 5_000_000;
+    let driver = FakeDriver::new(Behaviour::AnswerAfter(ms(5)));
+    let report = start(&spec(40, 1, 1), Arc::new(driver)).unwrap().finish().unwrap();
+    assert!(report.latency.min() >= delay_ns - delay_ns / 500, "{} ns", report.latency.min());
+    assert!((40..=40 * 61).contains(&report.operations_measured), "{}", report.operations_measured);
+}
+
+#[test]
 fn a_request_behind_others_of_its_connection_waits_for_them() {
     one_of_three(|| {
         let driver = FakeDriver::new(Behaviour::AnswerAfter(ms(2)));
