@@ -9,6 +9,7 @@ mod carry_over;
 mod costs;
 mod design;
 mod ending;
+mod growth;
 mod many;
 mod noise;
 mod order;
