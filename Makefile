@@ -3,7 +3,7 @@
 
 WEIGH := target/release/weigh
 
-.PHONY: demo test bench build lint setup setup-demo setup-bench install clean
+.PHONY: demo test bench build lint setup setup-demo setup-bench screenshots install clean
 
 demo: setup-demo build     ## weigh a durability setting on a private PostgreSQL (about two minutes)
 	$(WEIGH) run postgres/durability
@@ -29,6 +29,9 @@ setup-demo:
 
 setup-bench:
 	scripts/setup bench
+
+screenshots: setup build   ## the pictures and outputs of README and docs, from real runs (about five minutes)
+	scripts/screenshots
 
 install: build             ## put `weigh` into ~/.cargo/bin
 	cargo install --path crates/weigh

@@ -163,23 +163,23 @@ fn two_runs_side_by_side_always_carry_the_doubt() {
         ..durability()
     };
     let (second, second_analysis) = analysed(&other);
-    let pair = compare::compare((&first, &first_analysis), (&second, &second_analysis)).unwrap();
+    let pair = compare::compare(&[(&first, &first_analysis), (&second, &second_analysis)]).unwrap();
     let text = compare::render(&pair, &Style { width: 100, colour: false, unicode: true });
     insta::assert_snapshot!("compare_100", text);
     let value = compare::json(&pair);
     assert_eq!(value["doubts"][0]["kind"], "machine_changed");
     assert!(value["doubts"][0]["evidence"].as_str().unwrap().contains("rack8"));
     // The same run against itself: nothing differs, and the doubt is still there.
-    let same = compare::compare((&first, &first_analysis), (&first, &first_analysis)).unwrap();
+    let same = compare::compare(&[(&first, &first_analysis), (&first, &first_analysis)]).unwrap();
     assert!(same.doubts[0].evidence.starts_with("nothing that was recorded differs"));
-    assert!(same.effects.iter().all(|effect| effect.change.contains(0.0)));
+    assert!(same.effects.iter().all(compare::Effect::agrees));
 }
 
 #[test]
 fn runs_without_a_common_variant_do_not_compare() {
     let (first, first_analysis) = analysed(&durability());
     let (second, second_analysis) = analysed(&commands());
-    let error = compare::compare((&first, &first_analysis), (&second, &second_analysis)).unwrap_err();
+    let error = compare::compare(&[(&first, &first_analysis), (&second, &second_analysis)]).unwrap_err();
     assert!(
         error
             .to_string()

@@ -279,3 +279,91 @@ fn resuming_takes_the_end_back() {
     drop(recorder);
     assert_eq!(store.load(path.parent().unwrap()).unwrap().finish, None);
 }
+
+fn refusal(store: &RunStore, dir: &Path) -> String {
+    store.delete(dir).unwrap_err().to_string().replace(&dir.display().to_string(), "IT")
+}
+
+#[test]
+fn deleting_takes_the_run_and_nothing_else() {
+    let (home, store) = store();
+    let dir = recorded(&with_id("20261121-000000-a-aaaa"), &store).parent().unwrap().to_path_buf();
+    let kept = recorded(&with_id("20261121-000001-b-bbbb"), &store);
+    let outside = home.path().join("precious");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("thesis"), "years").unwrap();
+    std::os::unix::fs::symlink(&outside, dir.join("link")).unwrap();
+    std::os::unix::fs::symlink(outside.join("thesis"), dir.join("file-link")).unwrap();
+    std::fs::create_dir(dir.join("logs")).unwrap();
+    std::fs::write(dir.join("logs/server.log"), "x").unwrap();
+    std::fs::write(dir.join("report.html"), "x").unwrap();
+
+    store.delete(&dir).unwrap();
+    assert!(!dir.exists());
+    assert_eq!(std::fs::read_to_string(outside.join("thesis")).unwrap(), "years");
+    assert!(kept.is_file());
+    assert_eq!(store.list().unwrap().0.len(), 1);
+    assert_eq!(refusal(&store, &dir), "cannot look at `IT`");
+}
+
+#[test]
+fn what_is_no_run_is_not_deleted() {
+    let (home, store) = store();
+    let path = recorded(&with_id("20261121-000000-a-aaaa"), &store);
+    let dir = path.parent().unwrap();
+    let link = store.root().join("link");
+    std::os::unix::fs::symlink(dir, &link).unwrap();
+    // With a slash or a dot the system would follow it.
+    for named in [link.clone(), link.join(""), link.join(".")] {
+        assert!(refusal(&store, &named).contains("it is a symbolic link"), "{}", named.display());
+    }
+    assert!(refusal(&store, &path).contains("it is not a directory"));
+    assert!(refusal(&store, home.path()).contains("it holds no file of events"));
+    assert!(refusal(&store, store.root()).contains("it holds no file of events"));
+    // Somebody else's file of the same name, outside of the directory of runs.
+    for text in ["", "{}", "{\"event\":\"login\",\"user\":1,\"at\":2}\n"] {
+        std::fs::write(home.path().join(EVENTS_FILE), text).unwrap();
+        assert!(refusal(&store, home.path()).contains("is not from weigh"), "{text}");
+    }
+    assert!(path.is_file() && home.path().join(EVENTS_FILE).is_file());
+}
+
+#[test]
+fn a_run_whose_events_are_a_link_is_not_deleted() {
+    let (home, store) = store();
+    let elsewhere = home.path().join("elsewhere");
+    std::fs::write(&elsewhere, "x").unwrap();
+    let dir = store.root().join("odd");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, dir.join(EVENTS_FILE)).unwrap();
+    assert!(refusal(&store, &dir).contains("it holds no file of events"));
+    assert!(elsewhere.is_file());
+}
+
+#[test]
+fn a_run_that_is_being_recorded_is_not_deleted() {
+    let (_home, store) = store();
+    let recorder = store.create(&small().header()).unwrap();
+    let dir = recorder.path().parent().unwrap().to_path_buf();
+    std::fs::write(dir.join("report.html"), "x").unwrap();
+    assert!(matches!(store.delete(&dir), Err(StoreError::Locked { .. })));
+    assert!(dir.join("report.html").is_file() && recorder.path().is_file());
+    drop(recorder);
+    store.delete(&dir).unwrap();
+    assert!(!dir.exists());
+}
+
+#[test]
+fn damaged_runs_and_runs_elsewhere_can_be_deleted() {
+    let (home, store) = store();
+    let path = recorded(&with_id("20261121-000000-a-aaaa"), &store);
+    std::fs::write(&path, "not an event\n").unwrap();
+    store.delete(path.parent().unwrap()).unwrap();
+    assert!(store.directories().unwrap().is_empty());
+
+    let path = recorded(&with_id("20261121-000001-b-bbbb"), &store);
+    let copy = home.path().join("copy");
+    std::fs::rename(path.parent().unwrap(), &copy).unwrap();
+    store.delete(&copy).unwrap();
+    assert!(!copy.exists());
+}

@@ -9,8 +9,11 @@
 )]
 
 mod builder;
+mod charts;
+mod html;
 mod load;
 mod reports;
+mod screens;
 mod store;
 
 /// A file in this directory that no `mod` line names would never run.

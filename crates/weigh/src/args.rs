@@ -86,6 +86,8 @@ pub(crate) enum Command {
     List(commands::list::ListArgs),
     Show(commands::show::ShowArgs),
     Compare(commands::compare::CompareArgs),
+    Open(commands::open::OpenArgs),
+    Delete(commands::delete::DeleteArgs),
     Resume(commands::resume::ResumeArgs),
     Selftest(commands::selftest::SelftestArgs),
     Experiments(commands::experiments::ExperimentsArgs),

@@ -3,6 +3,7 @@
 //! - [`args`]: what can be typed; help, completions and the man page come from the same place.
 //! - [`commands`]: one file per subcommand.
 //! - [`lab`]: the way from arguments to a finished run; the only file that calls `weigh-lab`'s runner.
+//! - [`gallery`]: the stored runs in the reader's browser.
 //! - [`screen`], [`progress`]: the only code of the project that writes to a terminal.
 //! - [`failure`], [`exit`]: how errors are told, and what the exit codes mean.
 //!
@@ -12,6 +13,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod gallery;
 mod lab;
 mod progress;
 mod screen;

@@ -15,6 +15,8 @@ use crate::failure::Failure;
 const PIPE_WIDTH: usize = 100;
 /// Wider lines are hard to read.
 const MOST_WIDTH: usize = 160;
+/// Lines of a terminal that does not say how many it has.
+const USUAL_HEIGHT: usize = 24;
 /// Below this nothing fits.
 const LEAST_WIDTH: usize = 40;
 
@@ -44,6 +46,17 @@ impl Screen {
             colour_below: colour(anstream::AutoStream::choice(&io::stderr())),
             live: io::stderr().is_terminal() && !dumb,
         }
+    }
+
+    /// What standard error can show at this moment, and how many lines of it: columns and lines of its terminal, which
+    /// somebody may have resized. Never wider than the terminal, however narrow: a line that wraps cannot be redrawn.
+    pub(crate) fn below(&self) -> (Style, usize) {
+        let (width, height) = terminal_size::terminal_size_of(io::stderr())
+            .map_or((self.style.width, USUAL_HEIGHT), |(width, height)| (width.0.into(), height.0.into()));
+        // A pseudo-terminal that nobody has given a size says 0.
+        let width = if width == 0 { self.style.width } else { width.min(MOST_WIDTH) };
+        let height = if height == 0 { USUAL_HEIGHT } else { height };
+        (Style { width, colour: self.colour_below, unicode: self.style.unicode }, height)
     }
 
     /// Writes what was asked for.

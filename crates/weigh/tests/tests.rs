@@ -10,10 +10,13 @@
 )]
 
 mod architecture;
+/// Pages in Debian's Chromium.
+mod browser;
 /// Complete synthetic runs: the same builder that the reports are tested with.
 #[path = "../../weigh-results/tests/builder.rs"]
 mod builder;
 mod cli;
+mod delete;
 mod home;
 /// Servers that cannot outlive a test: the same as the drivers'.
 #[path = "../../weigh-drivers/tests/support/kept.rs"]
@@ -21,7 +24,9 @@ mod kept;
 mod lab;
 mod load;
 mod load_servers;
+mod pages;
 mod selftest;
+mod terminal;
 /// A private authority: the same as the drivers'.
 #[path = "../../weigh-drivers/tests/support/tls.rs"]
 mod tls;

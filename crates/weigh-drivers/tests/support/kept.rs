@@ -20,7 +20,8 @@ server=$!
 read word
 kill -KILL $server 2>/dev/null
 wait $server 2>/dev/null
-[ "$word" = keep ] || rm -rf "$dir"
+# A browser's other processes end a moment after it, and write until then.
+[ "$word" = keep ] || rm -rf "$dir" 2>/dev/null || { sleep 1; rm -rf "$dir"; }
 "#;
 
 pub struct Kept {

@@ -1,6 +1,7 @@
 //! From a stored run to what can be said about it: a pure function, no clock, no I/O.
 //!
 //! - [`analyse`] gives an [`Analysis`]: comparisons, the A/A check, summaries, costs, *because*, doubts.
+//! - [`per_trial`]: every trial on its own, also those that do not count.
 //! - [`judge::sequence`] is what the runner asks after every round: the same code, the same data,
 //!   so that what stopped a run is what the report shows.
 //!
@@ -11,7 +12,9 @@ pub mod because;
 mod checks;
 mod costs;
 mod doubts;
+pub mod growth;
 pub mod judge;
+pub mod per_trial;
 mod rounds;
 mod schedule;
 mod summary;
@@ -21,7 +24,9 @@ mod tests;
 pub use because::Because;
 pub use checks::{AaCheck, AaOutcome, SelfChecks};
 pub use costs::CostPerOp;
+pub use growth::Growth;
 pub use judge::Comparison;
+pub(crate) use rounds::median;
 pub use rounds::{Rounds, warm_up_fit};
 pub use summary::{Information, VariantSummary};
 
@@ -49,6 +54,8 @@ pub struct Analysis {
     pub variants: Vec<VariantSummary>,
     /// What explains the differences, largest first, per variant.
     pub because: Vec<Because>,
+    /// How the metrics grow along an ordered numeric factor, if the plan sweeps one.
+    pub growth: Option<Growth>,
     /// Every doubt: the runner's and those visible in the data.
     pub doubts: Vec<Doubt>,
     /// The doubt that withholds the verdict, if one does.
@@ -65,6 +72,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let self_checks = checks::self_checks(run, &rounds);
     let variants = summary::summaries(run, &rounds);
     let because = because::because(run, &rounds, &variants);
+    let growth = growth::growth(run, &rounds, &variants);
     let mut doubts = run.doubts.clone();
     doubts.extend(doubts::visible(run, &rounds, &comparisons, &aa, &self_checks, &variants));
     doubts.sort_by_key(|doubt| doubt.kind);
@@ -79,6 +87,7 @@ pub fn analyse(run: &Run) -> Analysis {
         self_checks,
         variants,
         because,
+        growth,
         doubts,
         verdict_withheld,
         round_s: rounds.round_s,

@@ -33,7 +33,7 @@ type Distributions = BTreeMap<(u32, Slot), Latencies>;
 
 /// What a trial's latencies come to. Histograms themselves are too large to keep for thousands of trials.
 #[derive(Clone, Copy)]
-struct Latencies {
+pub(crate) struct Latencies {
     mean_s: f64,
     p50_s: Option<f64>,
     p95_s: Option<f64>,
@@ -41,7 +41,7 @@ struct Latencies {
 }
 
 impl Latencies {
-    fn of(histogram: &Histogram<u64>) -> Latencies {
+    pub(crate) fn of(histogram: &Histogram<u64>) -> Latencies {
         let known = |quantile| {
             quantiles::is_known(quantile, histogram.len()).then(|| quantile_s(histogram, quantile))
         };
@@ -231,20 +231,9 @@ impl<'a> Rounds<'a> {
     }
 
     fn value(&self, metric: Metric, round: u32, slot: Slot, trial: &Trial) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
-        let ops = trial.measured.ops as f64;
-        match metric {
-            Metric::Throughput => Some(ops / trial.measured.seconds),
-            Metric::Time if trial.latency.is_none() => Some(trial.measured.seconds / ops),
-            Metric::Time | Metric::LatencyMean => Some(self.latencies().get(&(round, slot))?.mean_s),
-            Metric::CpuPerOp => Some(trial.whole.counters.get("server.cpu_us")? / 1e6 / whole_ops(trial)),
-            Metric::LatencyP50 => self.latencies().get(&(round, slot))?.p50_s,
-            Metric::LatencyP95 => self.latencies().get(&(round, slot))?.p95_s,
-            Metric::LatencyP99 => self.latencies().get(&(round, slot))?.p99_s,
-            Metric::ServiceP50 => self.services().get(&(round, slot))?.p50_s,
-            Metric::ServiceP95 => self.services().get(&(round, slot))?.p95_s,
-            Metric::ServiceP99 => self.services().get(&(round, slot))?.p99_s,
-        }
+        let latency = || self.latencies().get(&(round, slot)).copied();
+        let service = || self.services().get(&(round, slot)).copied();
+        figure(metric, trial, latency, service)
     }
 
     fn merged_observations(&self, metric: Metric, quantile: f64) -> Vec<Observation> {
@@ -266,6 +255,29 @@ impl<'a> Rounds<'a> {
             }
         }
         blocks
+    }
+}
+
+/// One trial by one metric. Its latencies are asked for only where the metric is about them.
+pub(crate) fn figure(
+    metric: Metric,
+    trial: &Trial,
+    latency: impl Fn() -> Option<Latencies>,
+    service: impl Fn() -> Option<Latencies>,
+) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
+    let ops = trial.measured.ops as f64;
+    match metric {
+        Metric::Throughput => Some(ops / trial.measured.seconds),
+        Metric::Time if trial.latency.is_none() => Some(trial.measured.seconds / ops),
+        Metric::Time | Metric::LatencyMean => Some(latency()?.mean_s),
+        Metric::CpuPerOp => Some(trial.whole.counters.get("server.cpu_us")? / 1e6 / whole_ops(trial)),
+        Metric::LatencyP50 => latency()?.p50_s,
+        Metric::LatencyP95 => latency()?.p95_s,
+        Metric::LatencyP99 => latency()?.p99_s,
+        Metric::ServiceP50 => service()?.p50_s,
+        Metric::ServiceP95 => service()?.p95_s,
+        Metric::ServiceP99 => service()?.p99_s,
     }
 }
 

@@ -121,9 +121,9 @@ pub(super) fn of(kind: DoubtKind) -> DoubtText {
             "Give it a longer budget (`--budget`), so that there are more restarts; do not trust one start of anything.",
         ),
         DoubtKind::MachineChanged => (
-            "the two runs were not made under the same conditions",
+            "the runs were not made under the same conditions",
             "A difference between runs of different hosts, loads, versions or hours may be theirs and not the variants'.",
-            "Put both into one experiment as two variants: only trials taken in turn compare.",
+            "Put them into one experiment as variants: only trials taken in turn compare.",
         ),
     };
     DoubtText { title, cause, advice }

@@ -46,6 +46,7 @@ pub fn render(run: &Run, analysis: &Analysis) -> Value {
         "self_checks": self_checks(plan, analysis),
         "variants": analysis.variants.iter().map(|summary| variant(plan, summary)).collect::<Vec<_>>(),
         "because": analysis.because.iter().map(|reason| because(plan, reason)).collect::<Vec<_>>(),
+        "growth": analysis.growth.as_ref().map(|growth| super::growth::json(plan, growth)),
         "doubts": doubts(plan, &analysis.doubts),
     })
 }

@@ -1,7 +1,7 @@
 //! Lines, paragraphs and tables of a given width.
 
 use anstyle::{AnsiColor, Effects};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
 /// What the reader's terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,10 @@ impl Ink {
 }
 
 impl Style {
-    /// The text in letters the terminal has.
+    /// The text in letters the terminal has. Control characters, which names of variants may hold, are none of them;
+    /// line breaks stay.
     pub(crate) fn letters(&self, text: &str) -> String {
+        let text = &text.replace(|letter: char| letter.is_control() && letter != '\n', " ");
         if self.unicode {
             return text.to_owned();
         }
@@ -62,6 +64,7 @@ impl Style {
                 '≤' => ascii.push_str("<="),
                 '≥' => ascii.push_str(">="),
                 '±' => ascii.push_str("+-"),
+                '→' => ascii.push_str("->"),
                 other => ascii.push(other),
             }
         }
@@ -170,6 +173,29 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     format!("{}…{}", ends.0, ends.1)
 }
 
+/// The beginning of a painted line, so that it takes at most `width` columns; escape sequences take none.
+pub(crate) fn clip(line: &str, width: usize) -> String {
+    let (mut kept, mut used, mut in_escape, mut painted) = (String::new(), 0, false, false);
+    for letter in line.chars() {
+        if letter == '\u{1b}' {
+            (in_escape, painted) = (true, true);
+        }
+        if in_escape {
+            kept.push(letter);
+            in_escape = letter != 'm';
+            continue;
+        }
+        used += letter.width().unwrap_or(0);
+        if used > width {
+            // The ink ends with the line.
+            let end = if painted { anstyle::Reset.render().to_string() } else { String::new() };
+            return kept + &end;
+        }
+        kept.push(letter);
+    }
+    kept
+}
+
 /// One cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cell {
@@ -203,14 +229,16 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<TableColumn>,
 }
 
-const GAP: usize = 2;
+/// Spaces between columns.
+pub(crate) const GAP: usize = 2;
 
 impl Table {
     /// The table and the headings of the columns that had no room.
     pub(crate) fn render(mut self, style: &Style) -> (String, Vec<String>) {
         for column in &mut self.columns {
-            column.heading = style.letters(&column.heading);
-            column.cells.iter_mut().for_each(|cell| cell.text = style.letters(&cell.text));
+            let of_a_cell = |text: &str| style.letters(text).replace('\n', " ");
+            column.heading = of_a_cell(&column.heading);
+            column.cells.iter_mut().for_each(|cell| cell.text = of_a_cell(&cell.text));
         }
         let mut dropped = Vec::new();
         while self.width() > style.width {
@@ -237,7 +265,8 @@ impl Table {
         self.columns.iter().map(of).collect()
     }
 
-    fn width(&self) -> usize {
+    /// Columns of the terminal that it takes, gaps included.
+    pub(crate) fn width(&self) -> usize {
         self.widths().iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)
     }
 
@@ -317,6 +346,27 @@ mod tests {
         assert!(text.contains('\u{1b}'));
         let (plain, _) = (style(40).paragraph("verdict", Ink::Good, "one two three"), ());
         assert_eq!(text.replace("\u{1b}[32m", "").replace("\u{1b}[0m", ""), plain);
+    }
+
+    #[test]
+    fn clipped_lines_end_their_ink() {
+        assert_eq!(clip("abc", 3), "abc");
+        assert_eq!(clip("abcdef", 3), "abc");
+        assert_eq!(clip("\u{1b}[32mabc\u{1b}[0m", 3), "\u{1b}[32mabc\u{1b}[0m");
+        assert_eq!(clip("\u{1b}[32mabcdef\u{1b}[0m", 3), "\u{1b}[32mabc\u{1b}[0m");
+        assert_eq!(clip("日本語", 3), "日", "letters of two columns");
+    }
+
+    #[test]
+    fn control_characters_of_a_name_reach_no_terminal() {
+        assert_eq!(style(40).letters("a\u{1b}[2Jb\tc\rd"), "a [2Jb c d");
+        let cell = TableColumn {
+            heading: "variant".into(),
+            cells: vec![Cell::new("SELECT 1;\nSELECT 2")],
+            left: true,
+            priority: None,
+        };
+        assert_eq!(Table { columns: vec![cell] }.render(&style(40)).0, "variant\nSELECT 1; SELECT 2\n");
     }
 
     #[test]

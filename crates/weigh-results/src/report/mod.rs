@@ -1,8 +1,11 @@
 //! Reports: pure functions from a run and its analysis to what a reader sees.
 //!
 //! - [`terminal`]: the table, the verdict and the reasons, for a [`Style`] (width, colour, letters).
-//! - [`json`]: everything, for programs; described in `docs/formats.md`.
+//! - [`html`]: the page, one file, with everything above in it and the raw data.
+//! - [`json`]: everything, for programs; described in `docs/formats.md`. [`csv`]: trials or summary, for a spreadsheet.
+//! - [`markdown`]: for a pull request.
 //! - [`chart`]: what is drawn, as data and as pictures.
+//! - [`growth`]: what a sweep grows like, in sentences.
 //! - [`compare`]: two runs side by side, never without the doubt that belongs to it.
 //! - [`plan`]: what a run would do.
 //! - [`selftest`]: whether weigh measures right on a machine.
@@ -17,11 +20,16 @@
 pub mod chart;
 pub mod compare;
 mod counters;
+pub mod csv;
+mod distribution;
+pub mod growth;
+pub mod html;
 pub mod json;
 mod layout;
 pub mod list;
 pub mod live;
 pub mod load;
+pub mod markdown;
 pub mod plan;
 pub mod selftest;
 mod table;

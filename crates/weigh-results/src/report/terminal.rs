@@ -1,13 +1,13 @@
 //! The report of a run as text.
 //!
-//! [`render`] is the page: question, table, verdict, reasons, A/A check, doubts. [`whereabouts`] is what
+//! [`render`] is the page: question, table, verdict, reasons, A/A check, doubts, distributions. [`whereabouts`] is what
 //! follows it: where the run is stored and what can be done with it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::layout::{Ink, Style};
-use super::{table, units, words};
+use super::{distribution, table, units, words};
 use crate::analysis::{AaOutcome, Analysis};
 use crate::model::{FinishReason, Replication, Run};
 
@@ -21,11 +21,17 @@ pub fn render(run: &Run, analysis: &Analysis, style: &Style) -> String {
     page.push_str(&verdict(run, analysis, style));
     page.push_str(&checks(run, analysis, style));
     page.push_str(&doubts(run, analysis, style));
+    let plot = distribution::plot(run, style);
+    if !plot.is_empty() {
+        page.push('\n');
+        page.push_str(&plot);
+        page.push('\n');
+    }
     page
 }
 
-/// Where the run is stored and what to do next.
-pub fn whereabouts(run: &Run, dir: &Path, style: &Style) -> String {
+/// Where the page and the run are stored and what to do next. `page` is the report page that was written, if one was.
+pub fn whereabouts(run: &Run, dir: &Path, page: Option<&Path>, style: &Style) -> String {
     let id = &run.header.run_id;
     let next = match run.finish.as_ref().map(|finish| &finish.reason) {
         Some(FinishReason::Decided | FinishReason::Budget) => {
@@ -38,10 +44,21 @@ pub fn whereabouts(run: &Run, dir: &Path, style: &Style) -> String {
     // Neither a path nor a command may be broken: both are there to be copied.
     let line =
         |label: &str, text: &str| format!("{}{text}\n", style.paint(Ink::Faint, &format!("{label:<9}")));
-    line("stored", &dir.display().to_string()) + &style.paragraph("next", Ink::Faint, &next)
+    let page = page.map(|page| line("page", &page.display().to_string())).unwrap_or_default();
+    page + &line("stored", &dir.display().to_string()) + &style.paragraph("next", Ink::Faint, &next)
 }
 
 fn head(run: &Run, analysis: &Analysis, style: &Style) -> String {
+    let plan = &run.header.plan;
+    let mut head = style.both_ends(&plan.question, &facts(run, analysis).join(" · "));
+    let baseline = format!("baseline {}", words::quoted(plan, plan.baseline));
+    head.push_str(&style.letters(&baseline));
+    head.push('\n');
+    head
+}
+
+/// The system, the load, how much was measured, how long it took: those that are known.
+pub(super) fn facts(run: &Run, analysis: &Analysis) -> Vec<String> {
     let plan = &run.header.plan;
     // Commands are not a system, and their summary says that they are commands.
     let mut facts: Vec<String> =
@@ -49,22 +66,18 @@ fn head(run: &Run, analysis: &Analysis, style: &Style) -> String {
     facts.extend(Some(plan.load_summary.clone()).filter(|summary| !summary.is_empty()));
     facts.push(rounds(run, analysis));
     facts.extend(run.finish.as_ref().map(|finish| units::elapsed(finish.elapsed_s)));
-    let mut head = style.both_ends(&plan.question, &facts.join(" · "));
-    let baseline = format!("baseline {}", words::quoted(plan, plan.baseline));
-    head.push_str(&style.letters(&baseline));
-    head.push('\n');
-    head
+    facts
 }
 
 /// `postgres 15.18`; every version there is, if variants differ in it.
-fn system(run: &Run) -> String {
+pub(super) fn system(run: &Run) -> String {
     let versions: BTreeSet<&str> = run.instances.iter().map(|instance| instance.version.as_str()).collect();
     let versions: Vec<&str> = versions.into_iter().filter(|version| !version.is_empty()).collect();
     [run.header.plan.system.as_str(), &versions.join("/")].join(" ").trim_end().to_owned()
 }
 
 /// `34 rounds of 2 s`, `36 rounds of 1 s in 6 epochs`.
-fn rounds(run: &Run, analysis: &Analysis) -> String {
+pub(super) fn rounds(run: &Run, analysis: &Analysis) -> String {
     let sequence = run.current_sequence();
     let measure_s = sequence.map_or(run.header.plan.measure_s, |sequence| sequence.measure_s);
     let mut text = words::plural(analysis.rounds, "round");
@@ -103,6 +116,7 @@ fn verdict(run: &Run, analysis: &Analysis, style: &Style) -> String {
             label = "";
         }
     }
+    text.push_str(&super::growth::paragraphs(run, analysis, style));
     text
 }
 

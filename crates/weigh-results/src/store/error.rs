@@ -29,6 +29,14 @@ pub enum StoreError {
         /// Its name.
         run_id: String,
     },
+    /// It was to be deleted, and is not a run.
+    #[error("`{}` is not deleted: {reason}", path.display())]
+    NotARun {
+        /// What was named.
+        path: PathBuf,
+        /// What it is instead.
+        reason: &'static str,
+    },
     /// The file has no complete first line.
     #[error("`{}` holds no run: its first line is missing or incomplete", path.display())]
     NoHeader {

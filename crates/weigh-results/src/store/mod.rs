@@ -1,6 +1,6 @@
 //! The run store: one directory per run, one append-only file of events in it (`docs/formats.md`).
 //!
-//! - [`RunStore`]: where the runs are; lists them, finds one by what a reader types, loads it.
+//! - [`RunStore`]: where the runs are; lists them, finds one by what a reader types, loads it, deletes it.
 //! - [`Recorder`]: appends events to one run, one `write` per line, so that a run killed at any
 //!   moment is readable to its last finished trial.
 //! - [`EventStorage`]: the only door to the disk; [`MemoryStorage`] stands in for it in tests that cut
@@ -10,6 +10,7 @@
 //! The store never rewrites a finished line, never guesses at a damaged one, and refuses a file of a
 //! newer format. The one thing it cuts off is a torn last line, and only when the run is resumed.
 
+mod delete;
 mod error;
 mod lines;
 mod place;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::recorder::{io_error, name_of};
 use super::summary;
-use super::{EVENTS_FILE, Recorder, RunSummary, StoreError, lines};
+use super::{EVENTS_FILE, Recorder, RunSummary, StoreError, delete, lines};
 use crate::model::{Run, RunHeader};
 
 /// All runs below one directory.
@@ -39,6 +39,14 @@ impl RunStore {
         let path = dir.join(EVENTS_FILE);
         let bytes = std::fs::read(&path).map_err(io_error("read", &path))?;
         lines::fold(&bytes, &path)
+    }
+
+    /// Takes a run's directory away with everything in it.
+    ///
+    /// # Errors
+    /// When it is not a run, when it is a symbolic link, when a weigh is recording to it, or when the disk says no.
+    pub fn delete(&self, dir: &Path) -> Result<(), StoreError> {
+        delete::delete(dir, &self.root)
     }
 
     /// Every run, newest first, and the directories that could not be read, with the reason.
@@ -91,7 +99,11 @@ impl RunStore {
         Ok(keyed.into_iter().map(|(_, name)| name).collect())
     }
 
-    fn directories(&self) -> Result<Vec<PathBuf>, StoreError> {
+    /// The directories that hold a run, readable or not, in no particular order.
+    ///
+    /// # Errors
+    /// When the directory of runs cannot be read; that it does not exist is no error.
+    pub fn directories(&self) -> Result<Vec<PathBuf>, StoreError> {
         let entries = match std::fs::read_dir(&self.root) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

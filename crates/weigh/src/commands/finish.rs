@@ -1,9 +1,13 @@
 //! What follows a run, however it was begun: the report, and the exit code.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use weigh_results::analysis::{Analysis, analyse};
+use weigh_results::report::html::{self, Links};
 use weigh_results::report::{json, terminal, words};
 
+use super::stored;
 use crate::exit;
 use crate::failure::Failure;
 use crate::lab::{Conduct, Outcome};
@@ -50,11 +54,12 @@ pub(crate) fn finish(outcome: Outcome, args: &ConductArgs, screen: &Screen) -> R
     let analysis = analyse(&outcome.run);
     // A run that failed before its first trial has no report worth reading, only an error.
     let failed_early = outcome.error.is_some() && outcome.run.trials.is_empty();
+    let written = if failed_early { None } else { write_page(&outcome, &analysis, screen) };
     if args.json {
         screen.print_json(&json::render(&outcome.run, &analysis))?;
     } else if !failed_early {
         let mut page = terminal::render(&outcome.run, &analysis, &screen.style);
-        page.push_str(&terminal::whereabouts(&outcome.run, &outcome.dir, &screen.style));
+        page.push_str(&terminal::whereabouts(&outcome.run, &outcome.dir, written.as_deref(), &screen.style));
         screen.print(&page)?;
     }
     if let Some(signal) = outcome.signal {
@@ -65,6 +70,19 @@ pub(crate) fn finish(outcome: Outcome, args: &ConductArgs, screen: &Screen) -> R
     match outcome.error {
         Some(error) => Err(Failure::from(error)),
         None => Ok(code(&analysis, args.fail_if)),
+    }
+}
+
+/// The page in the run's own directory, so that there is something to send at once. That it could not be written is no
+/// reason for a run to fail: it can be made again at any time.
+fn write_page(outcome: &Outcome, analysis: &Analysis, screen: &Screen) -> Option<PathBuf> {
+    let path = stored::page_path(&outcome.dir);
+    match std::fs::write(&path, html::run(&outcome.run, analysis, &Links::default())) {
+        Ok(()) => Some(path),
+        Err(error) => {
+            screen.note(&format!("no page was written: {}: {error}", path.display()));
+            None
+        }
     }
 }
 

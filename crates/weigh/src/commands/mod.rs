@@ -9,13 +9,16 @@
 pub(crate) mod commands;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod delete;
 pub(crate) mod experiments;
 mod finish;
+mod format;
 pub(crate) mod guard;
 mod judge;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod man;
+pub(crate) mod open;
 mod overrides;
 mod preview;
 pub(crate) mod resume;
@@ -37,6 +40,8 @@ pub(crate) fn run(typed: Cli, screen: &Screen) -> Result<u8, Failure> {
         Command::List(args) => list::run(&args, screen),
         Command::Show(args) => show::run(&args, screen),
         Command::Compare(args) => compare::run(&args, screen),
+        Command::Open(args) => open::run(&args, screen),
+        Command::Delete(args) => delete::run(&args, screen),
         Command::Resume(args) => resume::run(&args, screen),
         Command::Experiments(args) => experiments::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),

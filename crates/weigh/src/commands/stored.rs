@@ -34,3 +34,11 @@ pub(crate) fn load_analysed(store: &RunStore, selector: &str) -> Result<(PathBuf
     let analysis = analyse(&run);
     Ok((dir, run, analysis))
 }
+
+/// The page of a run beside its events, as the run's end wrote it.
+const PAGE_FILE: &str = "report.html";
+
+/// Where the page of the run in a directory is, or would be.
+pub(crate) fn page_path(dir: &Path) -> PathBuf {
+    dir.join(PAGE_FILE)
+}

@@ -96,6 +96,8 @@ pub struct Series {
     pub shape: Shape,
     /// Drawn fainter: the hidden copy of the baseline, what was set aside, a fit.
     pub faint: bool,
+    /// Markers are outlines: nothing was decided here (an undecided or withheld verdict), or it does not count.
+    pub hollow: bool,
     /// The points.
     pub points: Vec<Point>,
 }

@@ -5,17 +5,24 @@ use serde_json::{Value, json};
 use super::super::json::{REPORT_VERSION, doubts, ratio};
 use super::super::layout::{Cell, Ink, Style, Table, TableColumn};
 use super::super::{units, words};
-use super::facts::{EffectChange, RunComparison};
+use super::facts::{Effect, RunComparison, SideBySide};
 use crate::analysis::Analysis;
 use crate::model::Run;
 
+/// What the run at `place` is called beside others: `first`, `second` …
+pub fn ordinal(place: usize) -> String {
+    const WORDS: [&str; 9] =
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"];
+    WORDS.get(place).map_or_else(|| format!("no. {}", place + 1), |word| (*word).to_owned())
+}
+
 /// The page for a terminal.
 pub fn render(comparison: &RunComparison<'_>, style: &Style) -> String {
-    let (first, second) = (comparison.first.0, comparison.second.0);
+    let Some((first, _)) = comparison.runs.first() else { return String::new() };
     let mut page = String::new();
-    for (label, run) in [("first", first), ("second", second)] {
+    for (place, (run, _)) in comparison.runs.iter().enumerate() {
         let text = format!("{} · {}", run.header.run_id, run.header.plan.question);
-        page.push_str(&style.paragraph(label, Ink::Strong, &text));
+        page.push_str(&style.paragraph(&ordinal(place), Ink::Strong, &text));
     }
     page.push('\n');
     page.push_str(&table(comparison, style));
@@ -35,8 +42,8 @@ pub fn render(comparison: &RunComparison<'_>, style: &Style) -> String {
         let text = format!("{} in one of the runs only.", comparison.only_in_one.join(", "));
         page.push_str(&style.paragraph("left out", Ink::Faint, &text));
     }
-    for (label, (run, analysis)) in [("first", comparison.first), ("second", comparison.second)] {
-        page.push_str(&own_doubts(label, run, analysis, style));
+    for (place, (run, analysis)) in comparison.runs.iter().enumerate() {
+        page.push_str(&own_doubts(&ordinal(place), run, analysis, style));
     }
     page
 }
@@ -56,14 +63,24 @@ fn table(comparison: &RunComparison<'_>, style: &Style) -> String {
         if again { String::new() } else { row.variant.clone() }
     });
     let names = names.collect();
-    let columns = vec![
+    let mut columns = vec![
         column("variant", true, names),
         column("metric", true, rows.iter().map(|row| words::heading(row.metric).into()).collect()),
-        column("first", false, rows.iter().map(|row| words::value(row.metric, row.first)).collect()),
-        column("second", false, rows.iter().map(|row| words::value(row.metric, row.second)).collect()),
-        column("across runs", false, rows.iter().map(|row| across(row.ratio())).collect()),
     ];
+    for place in 0..comparison.runs.len() {
+        columns.push(column(&ordinal(place), false, rows.iter().map(|row| value(row, place)).collect()));
+    }
+    // With more than two it would not be clear which against which.
+    if comparison.runs.len() == 2 {
+        let across_ = |row: &SideBySide| row.ratio(1).map_or_else(|| "–".into(), across);
+        columns.push(column("across runs", false, rows.iter().map(across_).collect()));
+    }
     Table { columns }.render(style).0
+}
+
+fn value(row: &SideBySide, place: usize) -> String {
+    let value = row.values.get(place).copied().flatten();
+    value.map_or_else(|| "–".into(), |value| words::value(row.metric, value))
 }
 
 /// A ratio without an interval and with a question mark: there is none that would hold.
@@ -75,21 +92,48 @@ fn across(ratio: f64) -> String {
     }
 }
 
-fn sentence(first: &Run, effect: &EffectChange) -> String {
+fn sentence(first: &Run, effect: &Effect) -> String {
     let plan = &first.header.plan;
     let baseline = words::quoted(plan, plan.baseline);
-    let changed = if effect.change.contains(0.0) {
-        "the intervals of the two effects agree".to_owned()
-    } else {
-        format!("the effect itself changed, {}", units::ratio(&effect.change))
-    };
+    let told: Vec<String> = effect
+        .intervals
+        .iter()
+        .enumerate()
+        .filter_map(|(place, interval)| {
+            Some(format!("{} in the {}", units::ratio(interval.as_ref()?), ordinal(place)))
+        })
+        .collect();
     format!(
-        "{} against {baseline} by {}: {} in the first, {} in the second; {changed}.",
+        "{} against {baseline} by {}: {}; {}.",
         effect.variant,
         words::noun(effect.metric),
-        units::ratio(&effect.first),
-        units::ratio(&effect.second),
+        told.join(", "),
+        changed(effect),
     )
+}
+
+/// Whether the effect itself is another one, in words.
+fn changed(effect: &Effect) -> String {
+    let known = effect.intervals.iter().flatten().count();
+    let moved: Vec<(usize, String)> = effect
+        .changes
+        .iter()
+        .enumerate()
+        .filter_map(|(place, change)| Some((place, change.as_ref().filter(|change| !change.contains(0.0))?)))
+        .map(|(place, change)| (place, units::ratio(change)))
+        .collect();
+    match (moved.as_slice(), known) {
+        ([], 2) => "the intervals of the two effects agree".to_owned(),
+        ([], _) => "the intervals of the effects agree with the first".to_owned(),
+        ([(_, change)], 2) => format!("the effect itself changed, {change}"),
+        (several, _) => {
+            let told: Vec<String> = several
+                .iter()
+                .map(|(place, change)| format!("{change} in the {}", ordinal(*place)))
+                .collect();
+            format!("the effect itself changed, {}", told.join(", "))
+        }
+    }
 }
 
 /// Doubts of the runs themselves, by title: their own pages have the rest.
@@ -102,49 +146,62 @@ fn own_doubts(label: &str, run: &Run, analysis: &Analysis, style: &Style) -> Str
     style.paragraph(label, Ink::Faint, &text)
 }
 
-/// The same for programs.
+/// The same for programs. `first`, `second` and what goes with them are about the first two runs.
 pub fn json(comparison: &RunComparison<'_>) -> Value {
-    let plan = &comparison.first.0.header.plan;
-    let run = |(run, analysis): (&Run, &Analysis)| {
-        json!({
-            "run_id": run.header.run_id,
-            "started_at": run.header.started_at,
-            "question": run.header.plan.question,
-            "experiment": run.header.plan.experiment,
-            "baseline": words::variant_name(&run.header.plan, run.header.plan.baseline),
-            "host": run.header.host,
-            "rounds": analysis.rounds,
-            "verdict_withheld": analysis.verdict_withheld,
-            "doubts": doubts(&run.header.plan, &analysis.doubts),
-        })
-    };
-    let variants = comparison.variants.iter().map(|row| {
-        json!({
-            "variant": row.variant,
-            "metric": row.metric,
-            "first": row.first,
-            "second": row.second,
-            "ratio_across_runs": row.ratio(),
-        })
-    });
-    let effects = comparison.effects.iter().map(|effect| {
-        json!({
-            "variant": effect.variant,
-            "metric": effect.metric,
-            "first": ratio(&effect.first),
-            "second": ratio(&effect.second),
-            "change": ratio(&effect.change),
-            "agree": effect.change.contains(0.0),
-        })
-    });
+    let runs: Vec<Value> = comparison.runs.iter().map(run).collect();
+    let doubts = comparison.runs.first().map(|(run, _)| doubts(&run.header.plan, &comparison.doubts));
     json!({
         "report": "compare",
         "report_version": REPORT_VERSION,
-        "first": run(comparison.first),
-        "second": run(comparison.second),
-        "variants": variants.collect::<Vec<_>>(),
-        "effects": effects.collect::<Vec<_>>(),
+        "first": runs.first(),
+        "second": runs.get(1),
+        "runs": runs,
+        "variants": comparison.variants.iter().map(variant).collect::<Vec<_>>(),
+        "effects": comparison.effects.iter().map(effect).collect::<Vec<_>>(),
         "only_in_one": comparison.only_in_one,
-        "doubts": doubts(plan, &comparison.doubts),
+        "doubts": doubts,
+    })
+}
+
+fn run((run, analysis): &(&Run, &Analysis)) -> Value {
+    json!({
+        "run_id": run.header.run_id,
+        "started_at": run.header.started_at,
+        "question": run.header.plan.question,
+        "experiment": run.header.plan.experiment,
+        "baseline": words::variant_name(&run.header.plan, run.header.plan.baseline),
+        "host": run.header.host,
+        "rounds": analysis.rounds,
+        "verdict_withheld": analysis.verdict_withheld,
+        "doubts": doubts(&run.header.plan, &analysis.doubts),
+    })
+}
+
+fn variant(row: &SideBySide) -> Value {
+    json!({
+        "variant": row.variant,
+        "metric": row.metric,
+        "first": row.values.first(),
+        "second": row.values.get(1),
+        "ratio_across_runs": row.ratio(1),
+        "values": row.values,
+    })
+}
+
+fn effect(effect: &Effect) -> Value {
+    let told = |place: usize, of: &[Option<weigh_stats::Interval>]| {
+        of.get(place).copied().flatten().as_ref().map(ratio)
+    };
+    let all =
+        |of: &[Option<weigh_stats::Interval>]| (0..of.len()).map(|place| told(place, of)).collect::<Vec<_>>();
+    json!({
+        "variant": effect.variant,
+        "metric": effect.metric,
+        "first": told(0, &effect.intervals),
+        "second": told(1, &effect.intervals),
+        "change": told(1, &effect.changes),
+        "agree": effect.agrees(),
+        "ratios": all(&effect.intervals),
+        "changes": all(&effect.changes),
     })
 }

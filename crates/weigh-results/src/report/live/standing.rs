@@ -1,12 +1,10 @@
-//! How it stands after a round, for a screen while the run goes on.
-//!
-//! The same judgement as in the report, without the parts that are only read at the end. It is meant to be
-//! asked between trials: during one, every bit of CPU time belongs to what is being measured.
+//! One comparison in words.
 
 use weigh_stats::verdict::Decision;
 
-use super::{units, words};
-use crate::analysis::{Rounds, judge};
+use super::super::{units, words};
+use super::fold::Live;
+use crate::analysis::{Comparison, Rounds, judge};
 use crate::model::{Metric, Run};
 
 /// How one comparison stands.
@@ -48,13 +46,19 @@ fn state(decision: Decision, is_final: bool) -> &'static str {
 /// How every comparison stands.
 pub fn standings(run: &Run) -> Vec<Standing> {
     let rounds = Rounds::of(run);
-    judge::sequence(run, &rounds)
-        .into_iter()
-        .map(|comparison| Standing {
-            variant: words::quoted(&run.header.plan, comparison.variant),
-            metric: comparison.metric,
-            ratio: comparison.interval.as_ref().map(units::ratio),
-            state: state(comparison.decision, comparison.is_final),
-        })
-        .collect()
+    judge::sequence(run, &rounds).iter().map(|comparison| standing(run, comparison)).collect()
+}
+
+/// How every comparison of the latest look stands.
+pub(super) fn at_the_look(live: &Live) -> Vec<Standing> {
+    live.comparisons().iter().map(|comparison| standing(live.run(), comparison)).collect()
+}
+
+fn standing(run: &Run, comparison: &Comparison) -> Standing {
+    Standing {
+        variant: words::quoted(&run.header.plan, comparison.variant),
+        metric: comparison.metric,
+        ratio: comparison.interval.as_ref().map(units::ratio),
+        state: state(comparison.decision, comparison.is_final),
+    }
 }
