@@ -13,6 +13,8 @@
 mod command;
 #[cfg(any(feature = "redis", feature = "memcached"))]
 mod keyvalue;
+#[cfg(all(test, any(feature = "http", feature = "memcached", feature = "postgres")))]
+mod pieces;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 mod table;

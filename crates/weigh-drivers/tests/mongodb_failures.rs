@@ -11,7 +11,7 @@ use weigh_load::{LoadReport, start};
 
 use crate::support::ferretdb::{Server, shared};
 use crate::support::keyvalue::{Call, call, commands, load_spec, scripted, uniform};
-use crate::support::load::{chain, ms, sequence};
+use crate::support::load::{cancelled_after, chain, ms, sequence};
 
 fn find() -> Call {
     call("find", r#"{"find": "c", "filter": {"_id": "$1"}}"#, vec![uniform(1, 9)])
@@ -192,11 +192,6 @@ fn a_cancel_does_not_wait_for_a_reply() {
         MongodbConfig { operations: commands(&calls), ..MongodbConfig::new(endpoint) }.build().unwrap();
     let mut spec = load_spec(2, 1, &calls);
     spec.measure = ms(60_000);
-    let load = start(&spec, Arc::new(driver)).unwrap();
-    thread::sleep(ms(100));
-    let cancelled = std::time::Instant::now();
-    load.cancel_handle().cancel();
-    let report = load.finish().unwrap();
-    assert!(cancelled.elapsed() < ms(200), "{:?}", cancelled.elapsed());
+    let report = cancelled_after(ms(100), &spec, driver);
     assert_eq!(report.errors["no reply when the load was cancelled"], 2);
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
 
 use weigh_drivers::redis::{RedisConfig, RespVersion};
 use weigh_load::start;
 
-use crate::support::keyvalue::{Call, call, commands, load, load_spec, scripted};
-use crate::support::load::{ms, sequence};
+use crate::support::keyvalue::{Call, broken, call, commands, load, load_spec, scripted};
+use crate::support::load::{cancelled_after, ms, sequence};
 use crate::support::redis::RedisServer;
 
 fn get() -> Vec<Call> {
@@ -64,12 +63,7 @@ fn a_cancel_does_not_wait_for_a_blocking_command() {
     let block = [call("pop", "BLPOP nothing 30", vec![])];
     let mut spec = load_spec(3, 1, &block);
     spec.measure = ms(60_000);
-    let load = start(&spec, Arc::new(server.driver(&block))).unwrap();
-    thread::sleep(ms(100));
-    let cancelled = Instant::now();
-    load.cancel_handle().cancel();
-    let report = load.finish().unwrap();
-    assert!(cancelled.elapsed() < ms(200), "{:?}", cancelled.elapsed());
+    let report = cancelled_after(ms(100), &spec, server.driver(&block));
     assert_eq!(report.errors["no reply when the load was cancelled"], 3);
 }
 
@@ -94,11 +88,7 @@ fn nonsense(answer: &[u8]) -> Vec<String> {
     let mut config = RedisServer::new(&[]).config(&[]);
     config.endpoint = scripted(&[b"+PONG\r\n", answer]);
     config.operations = commands(&get());
-    let begun = Instant::now();
-    let report = load(config.build().unwrap(), 1, 1, &get()).unwrap();
-    assert!(begun.elapsed() < ms(2500), "{:?}", begun.elapsed());
-    assert_eq!(report.operations_total, 0);
-    report.errors.into_keys().collect()
+    broken(config.build().unwrap(), &get())
 }
 
 #[test]

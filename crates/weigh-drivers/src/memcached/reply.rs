@@ -350,22 +350,8 @@ mod tests {
         ]
     }
 
-    /// Feeds the bytes in pieces, as the engine does: what is left over is shown again.
     fn feed<'a>(decoder: &mut Replies, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Outcome> {
-        let (mut pending, mut outcomes) = (Vec::new(), Vec::new());
-        for piece in pieces {
-            pending.extend_from_slice(piece);
-            while !pending.is_empty() {
-                let decoded = decoder.decode(&pending);
-                pending.drain(..decoded.consumed);
-                match decoded.finished {
-                    Some(outcome) => outcomes.push(outcome),
-                    None => break,
-                }
-            }
-        }
-        assert!(pending.is_empty(), "{pending:?}");
-        outcomes
+        crate::pieces::feed(|bytes| decoder.decode(bytes), pieces)
     }
 
     fn whole_dialogue() -> (Replies, Vec<u8>, Vec<Outcome>) {

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use weigh_drivers::{CommandOperation, Endpoint};
 use weigh_load::generator::GeneratorSpec;
@@ -56,6 +57,15 @@ pub fn load(
     calls: &[Call],
 ) -> Result<LoadReport, LoadError> {
     start(&load_spec(clients, pipeline, calls), Arc::new(driver))?.finish()
+}
+
+/// A load on a server whose answers cannot be: what the errors are. Nothing counts as done, and nobody waits long.
+pub fn broken(driver: impl Driver + 'static, calls: &[Call]) -> Vec<String> {
+    let begun = Instant::now();
+    let report = load(driver, 1, 1, calls).unwrap();
+    assert!(begun.elapsed() < ms(2500), "{:?}", begun.elapsed());
+    assert_eq!(report.operations_total, 0);
+    report.errors.into_keys().collect()
 }
 
 /// A server that answers whatever it reads with these texts in turn, the last one for ever.

@@ -1,12 +1,13 @@
 //! Short loads.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use weigh_drivers::SqlOperation;
 use weigh_drivers::postgres::PostgresConfig;
 use weigh_load::generator::GeneratorSpec;
-use weigh_load::{LoadError, LoadReport, LoadSpec, Operation, Schedule, start};
+use weigh_load::{Driver, LoadError, LoadReport, LoadSpec, Operation, Schedule, start};
 
 pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -60,6 +61,18 @@ pub fn run(
     let operations = work.iter().map(|w| w.sql.clone()).collect();
     let driver = PostgresConfig { operations, ..config }.build().unwrap();
     start(&spec(clients, pipeline, work), Arc::new(driver))?.finish()
+}
+
+/// A load that is cancelled after a while. Its end does not wait for replies: 50 ms is the promise, and weigh-load's
+/// tests hold it; here a busy machine gets some more.
+pub fn cancelled_after(after: Duration, spec: &LoadSpec, driver: impl Driver + 'static) -> LoadReport {
+    let load = start(spec, Arc::new(driver)).unwrap();
+    thread::sleep(after);
+    let cancelled = Instant::now();
+    load.cancel_handle().cancel();
+    let report = load.finish().unwrap();
+    assert!(cancelled.elapsed() < ms(200), "{:?}", cancelled.elapsed());
+    report
 }
 
 /// An error with its sources, as a user would see it.
