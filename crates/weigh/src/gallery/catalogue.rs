@@ -16,6 +16,9 @@ use weigh_results::report::html::{GalleryFilter, GalleryRun, VerdictClass};
 use weigh_results::report::words;
 use weigh_results::store::{EVENTS_FILE, RunState, RunStore, StoreError};
 
+use crate::exit;
+use crate::failure::Failure;
+
 /// The runs of one store.
 pub(crate) struct Catalogue {
     store: RunStore,
@@ -177,17 +180,11 @@ fn stamp(dir: &Path) -> Option<Stamp> {
 }
 
 fn unreadable(dir: &Path, error: &StoreError) -> String {
-    format!("{}: {}", name_of(dir), chain(error))
+    format!("{}: {}", name_of(dir), Failure::of(exit::FAILED, error).one_line())
 }
 
 fn name_of(dir: &Path) -> String {
     dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// An error with everything below it, on one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let below = std::iter::successors(error.source(), |error| error.source());
-    below.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
 /// Whether a run passes a filter: every word is somewhere in what the list says of it.

@@ -7,7 +7,8 @@ use axum::http::StatusCode;
 use weigh_results::report::html::{Message, MessageLink};
 use weigh_results::store::StoreError;
 
-use super::catalogue::chain;
+use crate::exit;
+use crate::failure::Failure;
 
 /// An answer that is not what was asked for.
 #[derive(Debug)]
@@ -45,7 +46,10 @@ impl Trouble {
 
     /// A run that is there and cannot be read.
     pub(super) fn unreadable(name: &str, error: &StoreError) -> Trouble {
-        let text = format!("Run `{name}` is stored, but cannot be read: {}.", chain(error));
+        let text = format!(
+            "Run `{name}` is stored, but cannot be read: {}.",
+            Failure::of(exit::FAILED, error).one_line()
+        );
         let next =
             "Nothing was changed. A newer weigh may be able to read it; a damaged run can only be deleted.";
         let mut trouble =
@@ -93,6 +97,6 @@ impl From<StoreError> for Trouble {
             StoreError::NotARun { .. } => (StatusCode::CONFLICT, "This is not a run"),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "The store said no"),
         };
-        Trouble::new(status, title, &[&format!("{}.", chain(&error))])
+        Trouble::new(status, title, &[&format!("{}.", Failure::of(exit::FAILED, &error).one_line())])
     }
 }
