@@ -19,7 +19,7 @@ use crate::systems::chain;
 const MOST_RESTARTS: u32 = 2;
 /// Longest warm-up, seconds: what takes longer is not a warm-up but a different state.
 const LONGEST_SETTLE_S: f64 = 10.0;
-/// A run that cannot use its rounds (all set aside) ends at this multiple of its budget.
+/// Beyond this multiple of its budget a run ends as soon as there is anything to judge.
 const OVERRUN: f64 = 1.5;
 
 /// Where a run's events go, and what may end it.
@@ -204,10 +204,9 @@ impl Session<'_, '_> {
                 return Ok(Some(reason));
             }
         }
+        // Rounds that were set aside are no reason to end with nothing to judge.
         let overrun = self.elapsed_s() > OVERRUN * self.run.header.plan.judge.budget_s
-            && done
-                >= analysis::judge::first_look(record.replication)
-                    * self.run.horizon.map_or(1, |(_, _, per_unit)| per_unit);
+            && Rounds::of(self.run).units() >= analysis::judge::first_look(record.replication);
         Ok(overrun.then_some(FinishReason::Budget))
     }
 

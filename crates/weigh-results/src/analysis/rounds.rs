@@ -10,7 +10,7 @@ use weigh_stats::warmup::{self, WarmupFit};
 use crate::model::histogram;
 use crate::model::{Metric, Replication, Run, Slot, Trial};
 
-/// Complete, uncontaminated rounds of the last sequence.
+/// Complete rounds of the last sequence; without the disturbed ones, unless most of them are.
 pub struct Rounds<'a> {
     /// In order.
     pub(crate) rounds: Vec<RoundOf<'a>>,
@@ -103,7 +103,12 @@ impl<'a> Rounds<'a> {
             round.trials.insert(trial.slot, trial);
         }
         let before = by_round.len();
-        by_round.retain(|_, round| round.trials.values().all(|trial| trial.contaminated.is_none()));
+        let undisturbed =
+            |round: &RoundOf<'_>| round.trials.values().all(|trial| trial.contaminated.is_none());
+        // Where most rounds are disturbed, that is how this host is: leaving them out would leave nothing to say.
+        if 2 * by_round.values().filter(|round| undisturbed(round)).count() >= before {
+            by_round.retain(|_, round| undisturbed(round));
+        }
         let set_aside = u32::try_from(before - by_round.len()).unwrap_or(u32::MAX);
         let horizon = run.horizon.filter(|(of, _, _)| *of == number).map(|(_, units, _)| units);
         let mut rounds = Rounds {

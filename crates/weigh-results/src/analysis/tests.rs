@@ -245,6 +245,19 @@ fn disturbed_rounds_are_set_aside_and_said_so() {
 }
 
 #[test]
+fn a_host_that_disturbs_most_rounds_is_judged_as_it_is() {
+    let mut run = Synthetic { rounds: 30, speeds: vec![1_000.0, 3_000.0], ..Synthetic::default() }.finished();
+    for trial in run.trials.iter_mut().filter(|trial| trial.round < 16) {
+        trial.contaminated = Some("steal above 5 %".to_owned());
+        trial.interference.steal = 0.08;
+    }
+    let analysis = analyse(&run);
+    assert_eq!((analysis.rounds, analysis.rounds_set_aside), (30, 0));
+    assert_eq!(analysis.comparisons[0].decision, Decision::Different);
+    assert!(kinds(&analysis).contains(&DoubtKind::Steal));
+}
+
+#[test]
 fn because_names_the_counter_that_differs_and_no_other() {
     let synthetic = Synthetic { speeds: vec![1_000.0, 3_000.0, 1_000.0], ..Synthetic::default() };
     let because = analyse(&synthetic.finished()).because;
