@@ -22,9 +22,9 @@ pub(crate) use operation::default_threads;
 pub use operation::{
     ResolvedCommandText, ResolvedOperation, ResolvedRequest, ResolvedText, default_operation,
 };
-pub use resolved::{ResolvedCommand, ResolvedPlan, ResolvedVariant};
+pub use resolved::{ResolvedCommand, ResolvedPlan, ResolvedVariant, ServerPlan, Start};
 
-use crate::experiment::{Experiment, ExperimentErrors, combinations, expand};
+use crate::experiment::{Experiment, ExperimentError, ExperimentErrors, Half, combinations, expand};
 use crate::systems::description::SystemDescription;
 
 /// What is decided by the caller rather than by the experiment.
@@ -66,7 +66,7 @@ pub fn resolve(
     experiment.judge.budget = options.budget.unwrap_or(experiment.judge.budget);
     experiment.load.trial = options.trial.unwrap_or(experiment.load.trial);
     experiment.check()?;
-    let (mut variants, mut errors) = (Vec::new(), Vec::new());
+    let (mut variants, mut errors) = (Vec::new(), lacking(&experiment, description));
     for combination in combinations(&experiment) {
         match expand(&experiment, &combination, options.cpus) {
             Ok(mut variant) => {
@@ -79,6 +79,18 @@ pub fn resolve(
     ExperimentErrors::check(errors)?;
     let plan = plan(&experiment, &variants, description, options.seed);
     Ok(ResolvedPlan { plan, experiment, variants })
+}
+
+/// What the experiment needs and its system cannot do.
+fn lacking(experiment: &Experiment, description: &SystemDescription) -> Vec<ExperimentError> {
+    let needs = experiment.needs.iter().enumerate();
+    let lack = |need| description.lacks.iter().find(|lack| lack.capability == need);
+    needs
+        .filter_map(|(index, need)| {
+            let what = format!("needs {}: {}", need.name(), lack(*need)?.why);
+            Some(experiment.origin.error(Half::Value, &format!("needs[{index}]"), what))
+        })
+        .collect()
 }
 
 fn plan(

@@ -16,6 +16,7 @@ fn postgres() -> SystemDescription {
     let choice =
         |values: &[&str]| SettingKind::Choice(values.iter().map(|&value| value.to_owned()).collect());
     SystemDescription {
+        lacks: Vec::new(),
         version: "15.18".to_owned(),
         settings: vec![
             setting(

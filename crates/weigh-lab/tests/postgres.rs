@@ -69,7 +69,7 @@ fn every_setting_of_a_server_is_described() {
     let plan = plan(&experiment("[factors]\n\"settings.work_mem\" = [\"4MB\", \"8MB\"]\n")).unwrap();
     let mut system = stage.build(&plan).unwrap();
     let records = system.start_epoch(0).unwrap();
-    let description = systems::describe(&plan.experiment.system).unwrap();
+    let description = systems::describe(&plan.experiment).unwrap();
     assert_eq!(description.version, records[0].version);
     let mut client = connect(system.as_ref(), slot(0));
     let rows =
@@ -520,7 +520,7 @@ fn a_wrong_password_is_one_clear_line() {
             url: Some(theirs.url.replace("postgres@", user)),
             ..Default::default()
         };
-        systems::describe(&section)
+        systems::describe(&weigh_lab::experiment::Experiment::of_system(section))
     };
     let error = with("reader:wrong@").unwrap_err();
     assert!(error.message.starts_with("the password of `reader` is wrong for the server at `/"), "{error}");
@@ -533,6 +533,6 @@ fn a_wrong_password_is_one_clear_line() {
         url: Some("postgres://nobody@127.0.0.1:1/x".to_owned()),
         ..Default::default()
     };
-    let error = systems::describe(&section).unwrap_err();
+    let error = systems::describe(&weigh_lab::experiment::Experiment::of_system(section)).unwrap_err();
     assert_eq!(error.message, "no connection to the server at `127.0.0.1:1/x`");
 }

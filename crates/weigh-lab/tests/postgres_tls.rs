@@ -1,6 +1,6 @@
 //! A server of the user's own that lets nobody in without TLS: our own connections and those of the load.
 
-use weigh_lab::experiment::SystemSection;
+use weigh_lab::experiment::{Experiment, SystemSection};
 use weigh_lab::systems::{self, SystemError};
 use weigh_load::Connection;
 
@@ -11,7 +11,7 @@ use crate::tls::Authority;
 fn describe(url: &str) -> Result<String, SystemError> {
     let section =
         SystemSection { name: "postgres".to_owned(), url: Some(url.to_owned()), ..SystemSection::default() };
-    systems::describe(&section).map(|description| description.version)
+    systems::describe(&Experiment::of_system(section)).map(|description| description.version)
 }
 
 fn whole(error: &SystemError) -> String {

@@ -17,7 +17,7 @@ pub(crate) fn slot(variant: usize) -> Slot {
 /// The plan of an experiment.
 pub(crate) fn plan(text: &str) -> Result<ResolvedPlan, String> {
     let experiment = experiment::parse("test.toml", text).map_err(|errors| errors.to_string())?;
-    let description = systems::describe(&experiment.system).map_err(|error| error.to_string())?;
+    let description = systems::describe(&experiment).map_err(|error| error.to_string())?;
     resolve(&experiment, &description, ResolveOptions::new(1)).map_err(|errors| errors.to_string())
 }
 

@@ -55,9 +55,9 @@ pub(crate) fn plan(experiment: &Experiment, seed: u64) -> Result<ResolvedPlan, F
 /// What the system says about itself; commands have no system to ask.
 fn describe(experiment: &Experiment) -> Result<SystemDescription, Failure> {
     if experiment.system.name == "commands" {
-        return Ok(SystemDescription { version: String::new(), settings: Vec::new(), columns: Vec::new() });
+        return Ok(SystemDescription::default());
     }
-    Ok(systems::describe(&experiment.system)?)
+    Ok(systems::describe(experiment)?)
 }
 
 /// Carries out a plan as a new run.

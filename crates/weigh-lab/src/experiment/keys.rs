@@ -13,10 +13,58 @@ pub(crate) enum Key<'a> {
     Rate,
     /// `load.arrivals`
     Arrivals,
+    /// `system.version`, …
+    System(SystemKey),
     /// `vars.NAME`
     Var(&'a str),
     /// `operations.NAME.weight`
     Weight(&'a str),
+}
+
+/// What a private server is made of, besides its settings. Each may be common to all variants, or vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SystemKey {
+    /// Which program serves, where there is a choice (`valkey`, `ferretdb`).
+    Server,
+    /// Its version, fetched if it is not on this host (`16`).
+    Version,
+    /// What a server keeps its data in, where there is a choice (FerretDB: `sqlite`, `postgres`).
+    Backend,
+    /// Most memory it may use, page cache included (`256MB`).
+    Memory,
+    /// What answers in front of it (`none`, `memcached`, `redis`).
+    Cache,
+    /// How every trial starts: `cold` (restarted, its files in no cache) or `warm` (everything read once).
+    Start,
+}
+
+impl SystemKey {
+    /// Every one, in the order they are written.
+    pub const ALL: [SystemKey; 6] = [
+        SystemKey::Server,
+        SystemKey::Version,
+        SystemKey::Backend,
+        SystemKey::Memory,
+        SystemKey::Cache,
+        SystemKey::Start,
+    ];
+
+    /// As typed in a factor: `system.version`.
+    pub fn name(self) -> &'static str {
+        match self {
+            SystemKey::Server => "system.server",
+            SystemKey::Version => "system.version",
+            SystemKey::Backend => "system.backend",
+            SystemKey::Memory => "system.memory",
+            SystemKey::Cache => "system.cache",
+            SystemKey::Start => "system.start",
+        }
+    }
+
+    /// As typed in `[system]`: `version`.
+    pub fn short(self) -> &'static str {
+        self.name().trim_start_matches("system.")
+    }
 }
 
 /// The numbers of the load that may vary.
@@ -69,7 +117,7 @@ impl<'a> Key<'a> {
             "load.pipeline" => Some(Key::Load(LoadKey::Pipeline)),
             "load.rate" => Some(Key::Rate),
             "load.arrivals" => Some(Key::Arrivals),
-            _ => None,
+            _ => SystemKey::ALL.into_iter().find(|key| key.name() == text).map(Key::System),
         }
     }
 
@@ -79,6 +127,7 @@ impl<'a> Key<'a> {
             Some(Key::Setting(name) | Key::Var(name)) => name,
             Some(Key::Load(_) | Key::Rate | Key::Arrivals) => text.trim_start_matches("load."),
             Some(Key::Weight(_)) => text.trim_start_matches("operations."),
+            Some(Key::System(key)) => key.short(),
             None => text,
         }
     }
@@ -99,6 +148,10 @@ mod tests {
         for key in LOAD_KEYS {
             assert!(Key::parse(key).is_some() && Key::short(key) != key, "{key}");
         }
+        for key in SystemKey::ALL {
+            assert_eq!(Key::parse(key.name()), Some(Key::System(key)));
+        }
+        assert_eq!(Key::short("system.version"), "version");
         assert_eq!(Key::parse("vars.rows"), Some(Key::Var("rows")));
         assert_eq!(Key::parse("operations.read.one.weight"), Some(Key::Weight("read.one")));
         for text in

@@ -28,6 +28,7 @@ pub use error::{ExperimentError, ExperimentErrors, Position};
 pub(crate) use expand::expand;
 pub use file::{find, load};
 pub use flags::{CommandFlags, FlagExperiment, SqlSource, from_commands, from_flags};
+pub use keys::SystemKey;
 pub use level::VARIANTS_MAX;
 pub use model::{
     CommandSection, CommandText, CommandsSection, Experiment, Factor, JudgeSection, Level, LoadSection,

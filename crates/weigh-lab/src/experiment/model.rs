@@ -11,7 +11,9 @@ use std::time::Duration;
 use weigh_load::Arrivals;
 use weigh_results::model::{Goal, Metric};
 
+use super::keys::SystemKey;
 use super::origin::Origin;
+use crate::systems::Capability;
 
 /// One question: a system, a workload, variants, a metric to judge by.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,8 @@ pub struct Experiment {
     pub question: String,
     /// The system under test.
     pub system: SystemSection,
+    /// What the system must be able to do for the question to make sense.
+    pub needs: Vec<Capability>,
     /// Settings common to every variant.
     pub settings: BTreeMap<String, Level>,
     /// What is done to it.
@@ -72,6 +76,8 @@ pub struct SystemSection {
     pub insecure: bool,
     /// With `url`: connect there (`host:port`, or a unix socket) instead; the URL's host stays what is asked for.
     pub connect_to: Option<String>,
+    /// Without `url`: what the private servers are made of, common to every variant.
+    pub private: BTreeMap<SystemKey, String>,
 }
 
 /// What is done to the system.
@@ -79,6 +85,8 @@ pub struct SystemSection {
 pub struct WorkloadSection {
     /// Statements or commands that make the data, once, before anything is copied or measured.
     pub setup: Vec<String>,
+    /// Statements or commands that every trial begins with, before its clients connect. Nothing of them is measured.
+    pub prepare: Vec<String>,
     /// Variables: `{name}` in statements and in generator fields stands for their value.
     pub vars: BTreeMap<String, Level>,
     /// What one item of an operation is called (`row`), where operations count for several; `None`: an operation.
@@ -235,6 +243,9 @@ pub struct LoadSection {
     pub arrivals: Option<Arrivals>,
     /// A reply later than this is an error; `None`: the engine's limit.
     pub timeout: Option<Duration>,
+    /// A trial's measured part ends once this many operations were sent in it; `None`: time alone ends it. There is
+    /// no warm-up then.
+    pub operations: Option<u64>,
     /// Measured part of a trial.
     pub trial: Duration,
     /// Warm-up before the pilot has been seen.
@@ -245,7 +256,7 @@ pub struct LoadSection {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     /// `settings.NAME`, `load.clients` (`threads`, `pipeline`, `rate`, `arrivals`), `vars.NAME`,
-    /// `operations.NAME.weight`.
+    /// `operations.NAME.weight`, `system.version` (and the others of [`SystemKey`]).
     pub key: String,
     /// Its levels, at least one, no two equal, in file order.
     pub levels: Vec<Level>,

@@ -22,6 +22,10 @@ impl Experiment {
         if !self.question.is_empty() {
             page.text("question", &self.question);
         }
+        if !self.needs.is_empty() {
+            let names: Vec<String> = self.needs.iter().map(|need| need.name().to_owned()).collect();
+            page.texts("needs", &names);
+        }
         page.system(self);
         page.levels("settings", &self.settings);
         page.workload(self);
@@ -152,13 +156,18 @@ impl Page {
             self.pair("insecure", true);
         }
         self.optional("connect_to", &system.connect_to);
+        system.private.iter().for_each(|(key, text)| self.text(key.short(), text));
     }
 
     fn workload(&mut self, experiment: &Experiment) {
         let workload = &experiment.workload;
-        if !workload.setup.is_empty() {
+        if !workload.setup.is_empty() || !workload.prepare.is_empty() || workload.unit.is_some() {
             self.section("workload");
-            self.texts("setup", &workload.setup);
+        }
+        for (name, texts) in [("setup", &workload.setup), ("prepare", &workload.prepare)] {
+            if !texts.is_empty() {
+                self.texts(name, texts);
+            }
         }
         if let Some(unit) = &workload.unit {
             self.text("unit", unit);
@@ -257,6 +266,9 @@ impl Page {
         }
         if let Some(timeout) = load.timeout {
             self.text("timeout", &humantime::format_duration(timeout).to_string());
+        }
+        if let Some(operations) = load.operations {
+            self.pair("operations", operations);
         }
         self.text("trial", &humantime::format_duration(load.trial).to_string());
         self.text("settle", &humantime::format_duration(load.settle).to_string());

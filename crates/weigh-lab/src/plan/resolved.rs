@@ -30,8 +30,12 @@ pub struct ResolvedVariant {
     pub levels: BTreeMap<String, Level>,
     /// Settings this variant asks for, common ones included.
     pub settings: BTreeMap<String, Level>,
+    /// What its private server is made of.
+    pub server: ServerPlan,
     /// Set-up statements.
     pub setup: Vec<String>,
+    /// Statements or commands that every trial begins with, before its clients connect.
+    pub prepare: Vec<String>,
     /// Operations with weight above 0; empty for a command.
     pub operations: Vec<ResolvedOperation>,
     /// The command to time; only, and always, for the system `commands`.
@@ -46,6 +50,34 @@ pub struct ResolvedVariant {
     pub schedule: Schedule,
     /// A reply later than this is an error; `None`: the engine's limit.
     pub reply_limit: Option<Duration>,
+    /// A trial's measured part ends once this many operations were sent in it. There is no warm-up then.
+    pub operations_limit: Option<u64>,
+}
+
+/// What a private server is made of, besides its settings: only what the experiment says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServerPlan {
+    /// Which program serves.
+    pub server: Option<String>,
+    /// Its version: `16`, `16.4`.
+    pub version: Option<String>,
+    /// What it keeps its data in.
+    pub backend: Option<String>,
+    /// Most memory it may use, bytes, page cache included.
+    pub memory_bytes: Option<u64>,
+    /// What answers in front of it; `None`: nothing, and `none` was not said either.
+    pub cache: Option<String>,
+    /// How every trial starts.
+    pub start: Option<Start>,
+}
+
+/// How a trial starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Start {
+    /// The server restarted, its files in no cache.
+    Cold,
+    /// Everything read once.
+    Warm,
 }
 
 /// One command, with nothing left to substitute. What runs once before anything is in

@@ -18,6 +18,11 @@ use crate::host::Cancel;
 use crate::plan::{ResolvedOperation, ResolvedPlan, ResolvedVariant};
 use crate::systems::{Counters, System, SystemError};
 
+/// Longest trial of a given number of operations.
+const LIMITED_MAX: Duration = Duration::from_secs(600);
+/// How soon its end is noticed.
+const PATIENCE: Duration = Duration::from_millis(1);
+
 /// Puts load on a system's variants.
 pub struct ServerSubject {
     variants: Vec<ResolvedVariant>,
@@ -39,17 +44,22 @@ impl ServerSubject {
 
     fn load_spec(&self, request: &TrialRequest) -> LoadSpec {
         let variant = &self.variants[request.slot.variant];
+        // So many operations take as long as they take, from the first one on.
+        let (settle, measure) = match variant.operations_limit {
+            Some(_) => (Duration::ZERO, LIMITED_MAX),
+            None => (request.settle, request.measure),
+        };
         LoadSpec {
             clients: variant.clients,
             threads: variant.threads,
             pipeline: variant.pipeline,
-            settle: request.settle,
-            measure: request.measure,
+            settle,
+            measure,
             schedule: variant.schedule,
             operations: variant.operations.iter().map(ResolvedOperation::drawn).collect(),
             seed: request.seed,
             trial_number: request.trial_number,
-            operations_limit: None,
+            operations_limit: variant.operations_limit,
             pin: false,
         }
     }
@@ -75,8 +85,14 @@ impl ServerSubject {
             return Ok(None);
         }
         let watch = HostWatch::begin(&self.system.processes(request.slot));
-        if self.cancel.sleep(until(load.measure_ends())) {
-            return Ok(None);
+        let patience = match self.variants[request.slot.variant].operations_limit {
+            Some(_) => PATIENCE,
+            None => Duration::MAX,
+        };
+        while !until(load.measure_ends()).is_zero() && !load.is_over() {
+            if self.cancel.sleep(until(load.measure_ends()).min(patience)) {
+                return Ok(None);
+            }
         }
         let window = watch.end_with_counters();
         let report =
@@ -102,7 +118,7 @@ impl Subject for ServerSubject {
     }
 
     fn settles(&self) -> bool {
-        true
+        self.variants.iter().all(|variant| variant.operations_limit.is_none())
     }
 
     fn start_epoch(&mut self, epoch: u32) -> Result<Vec<InstanceRecord>, SystemError> {

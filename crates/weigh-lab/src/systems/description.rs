@@ -14,6 +14,43 @@ pub struct SystemDescription {
     pub settings: Vec<SettingFacts>,
     /// Counters it wants to see as columns of the table.
     pub columns: Vec<Column>,
+    /// What it cannot do, and why. Nothing is known of a server at a URL.
+    pub lacks: Vec<Lack>,
+}
+
+/// Something systems of one kind can do and some of them cannot. An experiment names what it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// An acknowledgement means what the write concern says.
+    WriteConcern,
+    /// Reads use the indexes there are.
+    IndexedReads,
+    /// Figures about locks.
+    LockFigures,
+}
+
+impl Capability {
+    /// Every one.
+    pub const ALL: [Capability; 3] =
+        [Capability::WriteConcern, Capability::IndexedReads, Capability::LockFigures];
+
+    /// As typed in `needs`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Capability::WriteConcern => "write concern",
+            Capability::IndexedReads => "indexed reads",
+            Capability::LockFigures => "lock figures",
+        }
+    }
+}
+
+/// Something a system cannot do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What.
+    pub capability: Capability,
+    /// A fragment that explains it: `FerretDB takes w and j and ignores them`.
+    pub why: String,
 }
 
 /// One setting.

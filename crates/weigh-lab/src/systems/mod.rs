@@ -23,10 +23,10 @@ mod system;
 mod table;
 mod writes;
 
-pub use description::SystemDescription;
+pub use description::{Capability, Lack, SystemDescription};
 pub use error::SystemError;
 pub(crate) use error::chain;
 pub use system::{Counters, System};
 pub use table::{BuildContext, build, describe, names};
-pub(crate) use table::{example_url, needs_url, text_kind};
+pub(crate) use table::{example_url, needs_url, private_keys, text_kind};
 pub(crate) use writes::writing_word;

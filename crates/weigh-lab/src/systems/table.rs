@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{System, SystemDescription, SystemError, postgres, remote, sqlite};
-use crate::experiment::{SystemSection, TextKind};
+use crate::experiment::{Experiment, SystemKey, TextKind};
 use crate::host::{Cancel, HostChanges};
 use crate::plan::ResolvedPlan;
 
@@ -20,7 +20,7 @@ pub struct BuildContext<'a> {
     pub progress: &'a mut dyn FnMut(String),
 }
 
-type Describe = fn(&SystemSection) -> Result<SystemDescription, SystemError>;
+type Describe = fn(&Experiment) -> Result<SystemDescription, SystemError>;
 type Build = fn(&ResolvedPlan, BuildContext<'_>) -> Result<Box<dyn System>, SystemError>;
 
 /// One line of the table.
@@ -32,6 +32,8 @@ struct Entry {
     url: Option<&'static str>,
     /// Whether weigh can start one of its own.
     private: bool,
+    /// What may be said of a private one, each with the values it takes; no values: any text.
+    keys: &'static [(SystemKey, &'static [&'static str])],
     describe: Describe,
     build: Build,
 }
@@ -43,6 +45,12 @@ const SYSTEMS: [Entry; 6] = [
         text: TextKind::Sql,
         url: Some("postgres://user@127.0.0.1:5432/database"),
         private: true,
+        keys: &[
+            (SystemKey::Version, &[]),
+            (SystemKey::Memory, &[]),
+            (SystemKey::Cache, &["none", "memcached", "redis"]),
+            (SystemKey::Start, &["cold", "warm"]),
+        ],
         describe: postgres::describe,
         build: postgres::build,
     },
@@ -51,19 +59,33 @@ const SYSTEMS: [Entry; 6] = [
         text: TextKind::Sql,
         url: None,
         private: true,
+        keys: &[],
         describe: sqlite::describe,
         build: sqlite::build,
     },
-    reached("redis", TextKind::Command, "redis://127.0.0.1:6379"),
-    reached("memcached", TextKind::Command, "memcached://127.0.0.1:11211"),
-    reached("mongodb", TextKind::Command, "mongodb://127.0.0.1:27017/test"),
+    Entry {
+        keys: &[(SystemKey::Server, &["redis", "valkey"]), (SystemKey::Memory, &[])],
+        ..reached("redis", TextKind::Command, "redis://127.0.0.1:6379")
+    },
+    Entry {
+        keys: &[(SystemKey::Memory, &[])],
+        ..reached("memcached", TextKind::Command, "memcached://127.0.0.1:11211")
+    },
+    Entry {
+        keys: &[
+            (SystemKey::Server, &["mongod", "ferretdb"]),
+            (SystemKey::Backend, &["sqlite", "postgres"]),
+            (SystemKey::Memory, &[]),
+        ],
+        ..reached("mongodb", TextKind::Command, "mongodb://127.0.0.1:27017/test")
+    },
     reached("http", TextKind::Request, "http://127.0.0.1:8080/"),
 ];
 
 /// A server that is only ever reached by its URL.
 const fn reached(name: &'static str, text: TextKind, url: &'static str) -> Entry {
     let (describe, build) = (remote::describe, remote::build);
-    Entry { name, text, url: Some(url), private: false, describe, build }
+    Entry { name, text, url: Some(url), private: false, keys: &[], describe, build }
 }
 
 /// What the operations of a system are written in.
@@ -81,17 +103,23 @@ pub(crate) fn needs_url(system: &str) -> Option<&'static str> {
     SYSTEMS.iter().find(|entry| entry.name == system && !entry.private).and_then(|entry| entry.url)
 }
 
+/// What may be said of a private server of a system, each with the values it takes; no values: any text.
+pub(crate) fn private_keys(system: &str) -> &'static [(SystemKey, &'static [&'static str])] {
+    SYSTEMS.iter().find(|entry| entry.name == system).map_or(&[], |entry| entry.keys)
+}
+
 /// The names of all systems, in the order they are listed to a reader.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SYSTEMS.iter().map(|entry| entry.name)
 }
 
-/// What a system says about itself. Starts no server; a server at a URL of the user's is only read.
+/// What the system of an experiment says about itself. Starts no server; a server at a URL of the user's is only
+/// read.
 ///
 /// # Errors
 /// When there is no such system, or it is missing on this host.
-pub fn describe(section: &SystemSection) -> Result<SystemDescription, SystemError> {
-    (find(&section.name)?.describe)(section)
+pub fn describe(experiment: &Experiment) -> Result<SystemDescription, SystemError> {
+    (find(&experiment.system.name)?.describe)(experiment)
 }
 
 /// Prepares the system of a plan: everything that every variant starts from is made, nothing is

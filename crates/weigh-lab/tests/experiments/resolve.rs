@@ -173,7 +173,7 @@ fn shipped_experiments_fit_the_real_systems() {
         let experiment = shipped.parse().unwrap();
         let description = match experiment.system.name.as_str() {
             "commands" => SystemDescription::default(),
-            _ => weigh_lab::systems::describe(&experiment.system).unwrap(),
+            _ => weigh_lab::systems::describe(&experiment).unwrap(),
         };
         let plan = resolve(&experiment, &description, options()).unwrap_or_else(|errors| panic!("{errors}"));
         assert!(plan.variants.len() >= 2, "{}", shipped.name);

@@ -73,10 +73,11 @@ prop_compose! {
             format!("\"load.clients\" = {{ from = {from}, to = {to}, times = {times} }}\n")
         });
         format!(
-            "name = {}\nquestion = {}\nsystem = \"postgres\"\n[settings]\n{}[workload]\nsetup = {}\n[workload.vars]\n{}\n\
+            "name = {}\nquestion = {}\nneeds = [\"lock figures\"]\nsystem = {{ name = \"postgres\", version = 16, memory = \"{clients}MB\", \
+             start = \"cold\" }}\n[settings]\n{}[workload]\nsetup = {}\nprepare = \"TRUNCATE t\"\n[workload.vars]\n{}\n\
              [[workload.operations]]\nname = \"op\"\nweight = {weight}\nsql = \"SELECT $1, {{{{x}}}}\"\nrepeat = {repeat}\n\
              items = \"{items}\"\nparameters = [{{ kind = \"choice\", values = [\"a\", 1] }}]\n\
-             [load]\nclients = {clients}\npipeline = {pipeline}\ntrial = \"{trial_ms}ms\"\nsettle = \"{settle_ms}ms\"\n\
+             [load]\nclients = {clients}\npipeline = {pipeline}\noperations = {weight}\ntrial = \"{trial_ms}ms\"\nsettle = \"{settle_ms}ms\"\n\
              [factors]\n\"settings.level\" = [{}]\n{}[judge]\ndifference = {difference}\ngoal = \"{goal}\"\n\
              budget = \"{budget_s}s\"\ndrain = {drain}\n",
             string(&name), string(&question), pairs(&settings), toml::Value::from(setup), pairs(&vars),

@@ -2,6 +2,7 @@
 
 use weigh_drivers::{ServerUrl, driver_of_scheme};
 
+use super::super::error::list_names;
 use super::super::origin::Half;
 use super::super::read::system_names;
 use super::checker::Checker;
@@ -25,6 +26,7 @@ impl Checker<'_> {
         let system = &self.experiment.system;
         let name = system.name.as_str();
         self.ways();
+        self.private();
         let Some(url) = &system.url else {
             if system.allow_writes {
                 let expected = "a server of your own at `url`";
@@ -49,6 +51,24 @@ impl Checker<'_> {
         }
         if system.bin_dir.is_some() {
             self.key_error("system.bin_dir", "both `url` and `bin_dir`", "one of them");
+        }
+    }
+
+    /// What private servers are made of: nothing of a server at a URL, and what that system has a choice of.
+    fn private(&mut self) {
+        let system = &self.experiment.system;
+        let known = systems::private_keys(&system.name);
+        for key in system.private.keys() {
+            let path = key.name();
+            if system.url.is_some() {
+                let what = format!("both `url` and `{}`", key.short());
+                self.key_error(path, what, "a private server (no `url`)");
+            } else if !known.iter().any(|(other, _)| other == key) {
+                let what = format!("`{}` for the system `{}`", key.short(), system.name);
+                let keys = known.iter().map(|(key, _)| key.short());
+                let expected = if known.is_empty() { "none of it".to_owned() } else { list_names(keys) };
+                self.key_error(path, what, &expected);
+            }
         }
     }
 
@@ -88,5 +108,5 @@ impl Checker<'_> {
 /// The systems that can be reached by URL.
 fn with_urls() -> String {
     let names = systems::names().filter(|name| systems::example_url(name).is_some());
-    super::super::error::list_names(names)
+    list_names(names)
 }

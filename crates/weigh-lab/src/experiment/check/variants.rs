@@ -2,7 +2,7 @@
 
 use super::super::combine::{self, Combination};
 use super::super::error::list_names;
-use super::super::keys::{Key, LOAD_KEYS};
+use super::super::keys::{Key, LOAD_KEYS, SystemKey};
 use super::super::level::VARIANTS_MAX;
 use super::super::origin::Half;
 use super::checker::Checker;
@@ -56,10 +56,13 @@ impl Checker<'_> {
             experiment.workload.operations.iter().map(|op| op.name.clone()).collect();
         // Servers that are only reached have none.
         let has_settings = !self.is_commands() && systems::needs_url(&experiment.system.name).is_none();
+        let private = systems::private_keys(&experiment.system.name).iter().map(|(key, _)| *key);
+        let private: Vec<SystemKey> = private.filter(|_| experiment.system.url.is_none()).collect();
         let known = match Key::parse(key) {
             Some(Key::Setting(_)) => has_settings,
             Some(Key::Load(_) | Key::Rate | Key::Arrivals) => !self.is_commands(),
             Some(Key::Var(_)) => true,
+            Some(Key::System(key)) => private.contains(&key),
             Some(Key::Weight(name)) => operations.iter().any(|operation| operation == name),
             None => false,
         };
@@ -75,11 +78,13 @@ impl Checker<'_> {
                 valid.push(format!("settings.{key}"));
             }
             valid.extend(LOAD_KEYS.map(str::to_owned));
+            valid.extend(private.iter().map(|key| key.name().to_owned()));
             let weights: Vec<String> =
                 operations.iter().map(|name| format!("operations.{name}.weight")).collect();
             let mut keys: Vec<&str> = has_settings.then_some("settings.NAME").into_iter().collect();
             keys.extend(LOAD_KEYS);
             keys.push("vars.NAME");
+            keys.extend(private.iter().map(|key| key.name()));
             keys.extend(weights.iter().map(String::as_str));
             expected = list_names(keys);
         }

@@ -85,7 +85,12 @@ impl Checker<'_> {
             let what = "`setup` for the system `http`";
             self.key_error("workload.setup", what, "data that the server has already");
         }
-        if kind.is_some_and(|kind| kind != TextKind::Sql) && !experiment.settings.is_empty() {
+        if kind == Some(TextKind::Request) && !experiment.workload.prepare.is_empty() {
+            self.key_error("workload.prepare", "`prepare` for the system `http`", "none");
+        }
+        let reached =
+            experiment.system.url.is_some() || systems::needs_url(&experiment.system.name).is_some();
+        if reached && kind.is_some_and(|kind| kind != TextKind::Sql) && !experiment.settings.is_empty() {
             let what = format!("`settings` for the system `{}`", experiment.system.name);
             self.key_error("settings", what, "no settings: a server at a URL is not reconfigured");
         }
@@ -94,6 +99,13 @@ impl Checker<'_> {
         }
         if !experiment.workload.setup.is_empty() && kind != Some(TextKind::Request) {
             self.value_error("workload.setup[0]", "set-up would write to the server at `url`", PERMISSION);
+        }
+        if !experiment.workload.prepare.is_empty() && kind != Some(TextKind::Request) {
+            self.value_error(
+                "workload.prepare[0]",
+                "`prepare` would write to the server at `url`",
+                PERMISSION,
+            );
         }
         let operations = experiment.workload.operations.iter().enumerate();
         for (index, operation) in operations.filter(|_| kind == Some(TextKind::Sql)) {

@@ -1,12 +1,14 @@
 //! One variant: its settings, load and operations, and the errors found on the way.
 
 use super::super::combine::{Combination, raw_vars};
-use super::super::error::{ExperimentError, ExperimentErrors};
-use super::super::keys::{Key, LoadKey};
+use super::super::error::{ExperimentError, ExperimentErrors, list_names};
+use super::super::keys::{Key, LoadKey, SystemKey};
 use super::super::origin::Half;
+use super::super::read::{MEMORY_EXPECTED, parse_memory};
 use super::super::vars::{DEPTH_MAX, TEXT_BYTES_MAX, VarError, Vars};
 use super::super::{Experiment, Level, OperationSection};
-use crate::plan::{ResolvedCommand, ResolvedOperation, ResolvedVariant, default_threads};
+use crate::plan::{ResolvedCommand, ResolvedOperation, ResolvedVariant, ServerPlan, Start, default_threads};
+use crate::systems;
 
 /// Fills in one variant. `cpus` decides the number of threads where none is asked for.
 pub(crate) fn expand(
@@ -110,7 +112,9 @@ impl Expander<'_> {
             name: self.combination.name.clone(),
             levels: self.combination.levels.clone(),
             settings,
+            server: self.server(),
             setup,
+            prepare: self.fill_all("workload.prepare", &experiment.workload.prepare),
             operations: self.operations(),
             command,
             clients,
@@ -118,7 +122,42 @@ impl Expander<'_> {
             pipeline,
             schedule: self.schedule(),
             reply_limit: experiment.load.timeout,
+            operations_limit: experiment.load.operations,
         }
+    }
+
+    /// What the variant's private server is made of.
+    fn server(&mut self) -> ServerPlan {
+        let mut plan = ServerPlan::default();
+        for (key, known) in systems::private_keys(&self.experiment.system.name) {
+            let common = self.experiment.system.private.get(key);
+            let level = self.combination.levels.get(key.name());
+            let Some(text) = level.map(Level::to_text).or_else(|| common.cloned()) else { continue };
+            if !known.is_empty() && !known.contains(&text.as_str()) {
+                self.bad_system(*key, &text, &list_names(known.iter().copied()));
+                continue;
+            }
+            match key {
+                SystemKey::Server => plan.server = Some(text),
+                SystemKey::Version => plan.version = Some(text),
+                SystemKey::Backend => plan.backend = Some(text),
+                SystemKey::Cache => plan.cache = Some(text),
+                SystemKey::Start => {
+                    plan.start = Some(if text == "cold" { Start::Cold } else { Start::Warm });
+                }
+                SystemKey::Memory => match parse_memory(&text) {
+                    None => self.bad_system(*key, &text, MEMORY_EXPECTED),
+                    bytes => plan.memory_bytes = bytes,
+                },
+            }
+        }
+        plan
+    }
+
+    fn bad_system(&mut self, key: SystemKey, text: &str, expected: &str) {
+        let path = self.combination.paths.get(key.name()).map_or(key.name(), String::as_str);
+        let what = format!("`{}` is `{text}`", key.name());
+        self.errors.push(self.experiment.origin.error(Half::Value, path, what).expected(expected));
     }
 
     /// A number of the load that this variant sets.

@@ -77,16 +77,13 @@ pub fn from_commands(flags: &CommandFlags) -> Result<Experiment, ExperimentError
     let experiment = Experiment {
         name: "commands".to_owned(),
         question: flags.question.clone().unwrap_or_default(),
-        system,
-        settings: BTreeMap::new(),
         workload: WorkloadSection { vars, ..WorkloadSection::default() },
         commands: Some(commands),
         load: LoadSection { trial, ..default },
         factors,
-        variants: Vec::new(),
         judge,
-        field_figures: BTreeMap::new(),
         origin: reader.origin,
+        ..Experiment::of_system(system)
     };
     experiment.check()?;
     Ok(experiment)

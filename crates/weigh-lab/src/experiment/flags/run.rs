@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::levels::{FlagReader, JudgeFlags};
-use crate::experiment::keys::{Key, LoadKey};
+use crate::experiment::keys::{Key, LoadKey, SystemKey};
 use crate::experiment::read::{
     ARRIVALS_NAMES, DURATION_EXPECTED, RATE_EXPECTED, arrivals_from_name, default_judge, default_load,
     is_open_loop, parse_settle, rate_of_level,
 };
 use crate::experiment::{
-    Experiment, ExperimentErrors, Factor, Level, LoadSection, Origin, SystemSection, TextKind,
-    WorkloadSection,
+    Experiment, ExperimentErrors, Factor, Level, LoadSection, SystemSection, TextKind, WorkloadSection,
 };
 
 /// The flags of a run without an experiment file, as typed.
@@ -34,7 +33,7 @@ pub struct FlagExperiment {
     /// `--connect-to`
     pub connect_to: Option<String>,
     /// `--set name=a,b,c`: a factor, or with one value a common setting. A name without `settings.`,
-    /// `load.`, `vars.` or `operations.` is a setting's.
+    /// `load.`, `vars.`, `operations.` or `system.` is a setting's.
     pub set: Vec<String>,
     /// `--sql FILE` (read by the caller), one operation each.
     pub sql: Vec<SqlSource>,
@@ -90,7 +89,8 @@ pub struct SqlSource {
 ///
 /// Every mistake with the flag it was typed in, or the file and line of the SQL.
 pub fn from_flags(flags: &FlagExperiment) -> Result<Experiment, ExperimentErrors> {
-    let mut builder = Builder { reader: FlagReader::new(), flags, factors: Vec::new() };
+    let mut builder =
+        Builder { reader: FlagReader::new(), flags, factors: Vec::new(), private: BTreeMap::new() };
     let experiment = builder.experiment();
     let FlagReader { origin, errors } = builder.reader;
     ExperimentErrors::check(errors)?;
@@ -103,6 +103,8 @@ struct Builder<'f> {
     reader: FlagReader,
     flags: &'f FlagExperiment,
     factors: Vec<Factor>,
+    /// What every private server is made of.
+    private: BTreeMap<SystemKey, String>,
 }
 
 impl Builder<'_> {
@@ -132,16 +134,12 @@ impl Builder<'_> {
         Experiment {
             name: name(&system.name, &factors),
             question: flags.question.clone().unwrap_or_default(),
-            system,
             settings,
             workload,
-            commands: None,
             load,
             factors,
-            variants: Vec::new(),
             judge,
-            field_figures: BTreeMap::new(),
-            origin: Origin::default(),
+            ..Experiment::of_system(SystemSection { private: std::mem::take(&mut self.private), ..system })
         }
     }
 
@@ -166,6 +164,7 @@ impl Builder<'_> {
             ca_file: flags.ca_file.clone(),
             insecure: flags.insecure,
             connect_to: flags.connect_to.clone(),
+            private: BTreeMap::new(),
         }
     }
 
@@ -189,6 +188,7 @@ impl Builder<'_> {
             rate_per_s: None,
             arrivals: None,
             timeout: self.reader.duration("--timeout", self.flags.timeout.as_ref()),
+            operations: None,
             trial: self.reader.duration("--trial", self.flags.trial.as_ref()).unwrap_or(default.trial),
             settle: self
                 .reader
@@ -304,6 +304,9 @@ impl Builder<'_> {
             Some(Key::Var(name)) => {
                 self.reader.origin.mark_flag(format!("workload.vars.{name}"), flag.to_owned());
                 workload.vars.insert(name.to_owned(), only.clone());
+            }
+            Some(Key::System(one)) => {
+                self.private.insert(one, only.to_text());
             }
             Some(Key::Load(one)) => counted(1, one.max(), &mut |number| match one {
                 LoadKey::Clients => load.clients = number,

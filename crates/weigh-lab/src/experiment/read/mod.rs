@@ -16,10 +16,10 @@ mod workload;
 
 pub(super) use parse::TEXT_BYTES_MAX;
 pub use parse::{parse, read_workload};
-pub(crate) use parts::parse_rate;
 pub(super) use parts::{
-    ARRIVALS_NAMES, DURATION_EXPECTED, GOAL_NAMES, PERCENTAGE_EXPECTED, RATE_EXPECTED, arrivals_from_name,
-    default_judge, default_load, goal_from_name, is_open_loop, parse_duration, parse_percentage,
-    parse_settle, rate_of_level, system_names,
+    ARRIVALS_NAMES, DURATION_EXPECTED, GOAL_NAMES, MEMORY_EXPECTED, PERCENTAGE_EXPECTED, RATE_EXPECTED,
+    arrivals_from_name, default_judge, default_load, goal_from_name, is_open_loop, parse_duration,
+    parse_percentage, parse_settle, rate_of_level, system_names,
 };
+pub(crate) use parts::{parse_memory, parse_rate};
 pub(super) use variation::factor_from_toml;

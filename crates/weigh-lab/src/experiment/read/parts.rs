@@ -10,27 +10,41 @@ use weigh_results::model::{Goal, Metric};
 
 use super::section::{Reader, Section, float_of, integer_of};
 use super::workload::WORKLOAD_KEYS;
-use crate::experiment::keys::LoadKey;
+use crate::experiment::keys::{LoadKey, SystemKey};
 use crate::experiment::origin::Half;
 use crate::experiment::{
     CommandSection, CommandsSection, Experiment, Factor, JudgeSection, Level, LoadSection, Origin,
     SystemSection, VariantSection,
 };
+use crate::systems::Capability;
 
 /// The systems an experiment may name.
 pub(in crate::experiment) fn system_names() -> Vec<&'static str> {
     crate::systems::names().chain(["commands"]).collect()
 }
 
-const ROOT_KEYS: [&str; 11] = [
-    "name", "question", "system", "settings", "workload", "commands", "load", "factors", "variants", "judge",
-    "field",
+const ROOT_KEYS: [&str; 12] = [
+    "name", "question", "system", "needs", "settings", "workload", "commands", "load", "factors", "variants",
+    "judge", "field",
 ];
 const JUDGE_KEYS: [&str; 7] = ["baseline", "metric", "metrics", "difference", "goal", "budget", "drain"];
-const LOAD_KEYS: [&str; 8] =
-    ["clients", "threads", "pipeline", "rate", "arrivals", "timeout", "trial", "settle"];
-const SYSTEM_KEYS: [&str; 7] =
-    ["name", "url", "allow_writes", "bin_dir", "ca_file", "insecure", "connect_to"];
+const LOAD_KEYS: [&str; 9] =
+    ["clients", "threads", "pipeline", "rate", "arrivals", "timeout", "operations", "trial", "settle"];
+const SYSTEM_KEYS: [&str; 13] = [
+    "name",
+    "url",
+    "allow_writes",
+    "bin_dir",
+    "ca_file",
+    "insecure",
+    "connect_to",
+    "server",
+    "version",
+    "backend",
+    "memory",
+    "cache",
+    "start",
+];
 const COMMANDS_KEYS: [&str; 7] =
     ["shell", "directory", "setup", "cleanup", "warmup", "ignore_failure", "command"];
 
@@ -84,6 +98,22 @@ pub(in crate::experiment) fn goal_from_name(text: &str) -> Option<Goal> {
         "sign" => Some(Goal::Sign),
         _ => None,
     }
+}
+
+/// What a limit of memory looks like.
+pub(in crate::experiment) const MEMORY_EXPECTED: &str = "memory with its unit, such as `256MB` or `1GB`";
+
+/// Bytes: `256MB`, `1GB`, in units of 1024 as PostgreSQL counts them.
+pub(crate) fn parse_memory(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit())?);
+    let unit: u64 = match unit.trim() {
+        "kB" | "KB" | "KiB" => 1 << 10,
+        "MB" | "MiB" => 1 << 20,
+        "GB" | "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit).filter(|bytes| *bytes > 0)
 }
 
 /// What a rate looks like.
@@ -144,6 +174,7 @@ pub(in crate::experiment) fn default_load(system: &SystemSection) -> LoadSection
         rate_per_s: None,
         arrivals: None,
         timeout: None,
+        operations: None,
         trial: if commands { Duration::from_millis(200) } else { Duration::from_secs(1) },
         settle: Duration::from_millis(300),
     }
@@ -207,6 +238,7 @@ impl<'r> Parts<'r> {
         Experiment {
             name: self.reader.text(&root, "name").unwrap_or_else(|| stem(source_name)),
             question: self.reader.text(&root, "question").unwrap_or_default(),
+            needs: self.needs(&root),
             settings: self
                 .reader
                 .table(&root, "settings")
@@ -258,7 +290,35 @@ impl<'r> Parts<'r> {
             ca_file: self.reader.text(&section, "ca_file").map(PathBuf::from),
             insecure: self.reader.boolean(&section, "insecure").unwrap_or(false),
             connect_to: self.reader.text(&section, "connect_to"),
+            private: self.private(&section),
         }
+    }
+
+    /// What private servers are made of; `version = 16` is as good as `version = "16"`.
+    fn private(&mut self, section: &Section<'_>) -> BTreeMap<SystemKey, String> {
+        let mut private = BTreeMap::new();
+        for key in SystemKey::ALL {
+            let Some(entry) = section.get(key.short()) else { continue };
+            if let Some(level) = self.reader.level(&entry.path, entry.value) {
+                private.insert(key, level.to_text());
+            }
+        }
+        private
+    }
+
+    fn needs(&mut self, root: &Section<'_>) -> Vec<Capability> {
+        let mut needs = Vec::new();
+        for (name, path) in self.reader.texts(root, "needs").unwrap_or_default() {
+            match Capability::ALL.into_iter().find(|one| one.name() == name) {
+                Some(capability) => needs.push(capability),
+                None => {
+                    let what = format!("unknown capability `{name}`");
+                    let error = self.reader.origin.error(Half::Value, &path, what);
+                    self.reader.errors.push(error.one_of(&name, Capability::ALL.map(Capability::name)));
+                }
+            }
+        }
+        needs
     }
 
     fn settings<'t>(&mut self, table: &'t DeTable<'t>) -> BTreeMap<String, Level> {
@@ -313,6 +373,7 @@ impl<'r> Parts<'r> {
             rate_per_s: self.rate(&section),
             arrivals: self.reader.parsed(&section, "arrivals", ARRIVALS_NAMES, arrivals_from_name),
             timeout: self.duration(&section, "timeout"),
+            operations: self.reader.integer(&section, "operations", 1..=u32::MAX).map(u64::from),
             trial: self.duration(&section, "trial").unwrap_or(default.trial),
             settle: self
                 .reader

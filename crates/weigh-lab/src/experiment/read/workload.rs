@@ -17,7 +17,7 @@ use crate::experiment::{
 };
 
 /// Keys of `[workload]`.
-pub(super) const WORKLOAD_KEYS: [&str; 4] = ["setup", "vars", "unit", "operations"];
+pub(super) const WORKLOAD_KEYS: [&str; 5] = ["setup", "prepare", "vars", "unit", "operations"];
 /// Keys every operation may have.
 const OPERATION_KEYS: [&str; 6] = ["name", "weight", "parameters", "repeat", "rows", "items"];
 /// Keys that are an operation's text, or belong to one.
@@ -26,18 +26,40 @@ const TEXT_KEYS: [&str; 8] =
 /// The texts an operation may be.
 const KINDS: [TextKind; 3] = [TextKind::Sql, TextKind::Command, TextKind::Request];
 
+impl Experiment {
+    /// An experiment about a system in which nothing else is said yet.
+    pub fn of_system(system: SystemSection) -> Experiment {
+        Experiment {
+            name: String::new(),
+            question: String::new(),
+            needs: Vec::new(),
+            settings: BTreeMap::new(),
+            workload: WorkloadSection::default(),
+            commands: None,
+            load: default_load(&system),
+            factors: Vec::new(),
+            variants: Vec::new(),
+            judge: default_judge(&system, false),
+            field_figures: BTreeMap::new(),
+            origin: Origin::default(),
+            system,
+        }
+    }
+}
+
 impl Parts<'_> {
     /// `[workload]`; `kind` is what its system takes, if that is known.
     pub(super) fn workload<'t>(&mut self, table: &'t DeTable<'t>, kind: Option<TextKind>) -> WorkloadSection {
         let section = self.reader.section("workload", table, &WORKLOAD_KEYS);
-        let setup = match kind {
-            Some(TextKind::Command | TextKind::Request) => self.plain_texts(&section, "setup"),
-            _ => self.statements(&section, "setup"),
+        let mut texts = |key| match kind {
+            Some(TextKind::Command | TextKind::Request) => self.plain_texts(&section, key),
+            _ => self.statements(&section, key),
         };
+        let (setup, prepare) = (texts("setup"), texts("prepare"));
         let vars = self.vars(&section);
         let unit = self.reader.text(&section, "unit");
         let operations = self.operations(&section, kind);
-        WorkloadSection { setup, vars, unit, operations }
+        WorkloadSection { setup, prepare, vars, unit, operations }
     }
 
     /// A workload by itself, as an experiment with nothing else in it.
@@ -49,20 +71,7 @@ impl Parts<'_> {
             _ => self.workload(root, kind),
         };
         let system = SystemSection { name: system.to_owned(), ..SystemSection::default() };
-        Experiment {
-            name: String::new(),
-            question: String::new(),
-            settings: BTreeMap::new(),
-            workload,
-            commands: None,
-            load: default_load(&system),
-            factors: Vec::new(),
-            variants: Vec::new(),
-            judge: default_judge(&system, false),
-            field_figures: BTreeMap::new(),
-            origin: Origin::default(),
-            system,
-        }
+        Experiment { workload, ..Experiment::of_system(system) }
     }
 
     /// Variables.

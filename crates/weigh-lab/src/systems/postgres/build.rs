@@ -19,7 +19,7 @@ use crate::systems::{BuildContext, System, SystemError};
 /// When PostgreSQL is missing, a setting is refused, a set-up statement fails, or the experiment wants
 /// something a server at a URL is not asked for.
 pub fn build(plan: &ResolvedPlan, context: BuildContext<'_>) -> Result<Box<dyn System>, SystemError> {
-    let description = describe::describe(&plan.experiment.system);
+    let description = describe::describe(&plan.experiment);
     match &plan.experiment.system.url {
         Some(url) => Ok(Box::new(Remote::new(plan, url, context.cancel)?)),
         None => {

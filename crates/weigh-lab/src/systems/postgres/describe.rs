@@ -9,7 +9,7 @@ use std::path::Path;
 use weigh_results::model::Column;
 
 use super::{client, conf, programs::Programs};
-use crate::experiment::SystemSection;
+use crate::experiment::Experiment;
 use crate::host::run_tool;
 use crate::systems::SystemError;
 use crate::systems::description::{SettingContext, SettingFacts, SettingKind, SystemDescription};
@@ -59,10 +59,10 @@ const HIDDEN: [(&str, &str, &str); 13] = [
 ///
 /// # Errors
 /// When no server is installed, or the one at the URL cannot be read.
-pub fn describe(section: &SystemSection) -> Result<SystemDescription, SystemError> {
-    match &section.url {
+pub fn describe(experiment: &Experiment) -> Result<SystemDescription, SystemError> {
+    match &experiment.system.url {
         Some(url) => describe_remote(url),
-        None => describe_private(section.bin_dir.as_deref()),
+        None => describe_private(experiment.system.bin_dir.as_deref()),
     }
 }
 
@@ -77,7 +77,7 @@ fn describe_private(bin_dir: Option<&Path>) -> Result<SystemDescription, SystemE
         )));
     }
     let columns = columns(major(&programs.version), true);
-    Ok(SystemDescription { version: programs.version, settings, columns })
+    Ok(SystemDescription { version: programs.version, settings, columns, ..SystemDescription::default() })
 }
 
 /// Tab-separated: name, context, group, type, default, least, most, short and long description.
@@ -147,7 +147,7 @@ fn describe_remote(url: &str) -> Result<SystemDescription, SystemError> {
         .collect();
     let version = client::version(&mut connection)?;
     let columns = columns(major(&version), false);
-    Ok(SystemDescription { version, settings, columns })
+    Ok(SystemDescription { version, settings, columns, ..SystemDescription::default() })
 }
 
 /// On a server that is not ours only what a session can set for itself, with effect, may be varied.

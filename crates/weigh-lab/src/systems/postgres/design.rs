@@ -177,7 +177,7 @@ mod tests {
                 setting("shared_buffers", SettingContext::Restart),
                 setting("work_mem", SettingContext::Session),
             ],
-            columns: Vec::new(),
+            ..SystemDescription::default()
         }
     }
 

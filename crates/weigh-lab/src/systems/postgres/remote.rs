@@ -43,7 +43,7 @@ impl Remote {
     pub(super) fn new(plan: &ResolvedPlan, url: &str, cancel: Cancel) -> Result<Remote, SystemError> {
         let allow_writes = plan.experiment.system.allow_writes;
         refuse_writes(plan, allow_writes)?;
-        let description = describe::describe(&plan.experiment.system)?;
+        let description = describe::describe(&plan.experiment)?;
         let mut sessions = Vec::new();
         for variant in &plan.variants {
             let mut session = Settings::new();

@@ -4,7 +4,7 @@ use weigh_results::model::Column;
 
 use super::admin;
 use super::server::Remote;
-use crate::experiment::SystemSection;
+use crate::experiment::{Experiment, SystemSection};
 use crate::plan::ResolvedPlan;
 use crate::systems::{BuildContext, System, SystemDescription, SystemError, table, writing_word};
 
@@ -12,11 +12,12 @@ use crate::systems::{BuildContext, System, SystemDescription, SystemError, table
 ///
 /// # Errors
 /// Without a URL.
-pub fn describe(section: &SystemSection) -> Result<SystemDescription, SystemError> {
+pub fn describe(experiment: &Experiment) -> Result<SystemDescription, SystemError> {
+    let section = &experiment.system;
     url_of(section)?;
     let column = |heading: &str, counter: &str| Column { heading: heading.into(), counter: counter.into() };
     let columns = admin::columns(&section.name).iter().map(|(heading, counter)| column(heading, counter));
-    Ok(SystemDescription { version: String::new(), settings: Vec::new(), columns: columns.collect() })
+    Ok(SystemDescription { columns: columns.collect(), ..SystemDescription::default() })
 }
 
 /// Checks that the plan writes nothing it may not write. Nothing connects yet.

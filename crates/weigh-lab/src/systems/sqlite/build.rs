@@ -8,7 +8,7 @@ use weigh_results::model::Column;
 use super::embedded::{Embedded, SlotPlan};
 use super::pragmas::{self, Moment, PRAGMAS};
 use super::template::{self, Recipe};
-use crate::experiment::SystemSection;
+use crate::experiment::Experiment;
 use crate::host::User;
 use crate::plan::{ResolvedPlan, ResolvedVariant};
 use crate::systems::slots::slots;
@@ -18,8 +18,8 @@ use crate::systems::{BuildContext, System, SystemDescription, SystemError};
 ///
 /// # Errors
 /// When the experiment asks for something an embedded database does not have.
-pub fn describe(section: &SystemSection) -> Result<SystemDescription, SystemError> {
-    if section.url.is_some() {
+pub fn describe(experiment: &Experiment) -> Result<SystemDescription, SystemError> {
+    if experiment.system.url.is_some() {
         return Err(SystemError::new("sqlite is embedded: there is no server at a `system.url`"));
     }
     let column = |heading: &str, counter: &str| Column { heading: heading.into(), counter: counter.into() };
@@ -31,6 +31,7 @@ pub fn describe(section: &SystemSection) -> Result<SystemDescription, SystemErro
             column("written", "disk.write_bytes"),
             column("flushes", "disk.flushes"),
         ],
+        ..SystemDescription::default()
     })
 }
 
