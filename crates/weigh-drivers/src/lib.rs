@@ -3,6 +3,7 @@
 //! - [`DRIVERS`]: the table of what is built in. A driver is a config struct with `build()`:
 //!   [`postgres::PostgresConfig`], [`redis::RedisConfig`], [`memcached::MemcachedConfig`], [`http::HttpConfig`],
 //!   [`mongodb::MongodbConfig`], [`sqlite::SqliteConfig`].
+//! - [`cache_aside`]: a cache in front of a store, with the store's own driver behind it; in no table, for it is no system.
 //! - [`SqlOperation`], [`CommandOperation`]: what the SQL drivers, and those of key-value and document stores, take as
 //!   one operation.
 //!
@@ -10,6 +11,8 @@
 //! while connecting; on the hot path it only encodes and decodes. It never creates tables or data, never
 //! measures and never decides what counts: that is the engine's. How to add one: `docs/writing-a-driver.md`.
 
+#[cfg(feature = "cache-aside")]
+pub mod cache_aside;
 mod command;
 #[cfg(any(feature = "redis", feature = "memcached"))]
 mod keyvalue;

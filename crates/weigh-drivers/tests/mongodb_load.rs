@@ -172,6 +172,35 @@ fn failed_items_of_a_bulk_are_counted_one_by_one() {
     }
 }
 
+/// Every duplicate is reported once, and what was not attempted besides: as many as are not there afterwards.
+#[test]
+fn one_duplicate_in_so_many_is_reported_once() {
+    for server in servers() {
+        for (ordered, rows) in [(true, 1), (true, 1000), (false, 1000), (true, 100), (false, 100_000)] {
+            let name = format!("duplicates-{ordered}-{rows}");
+            server.session(&name).ask(r#"{"dropDatabase": 1}"#).unwrap();
+            let command =
+                format!(r#"{{"insert": "c", "documents": [{{"_id": "$1"}}], "ordered": {ordered}}}"#);
+            let (documents, every) = if rows == 100_000 { (100_000, 100_000) } else { (4000, 1000) };
+            let insert = bulk("bulk", &command, vec![GeneratorSpec::Repeats { start: 0, every }], rows);
+            let operations = u64::from(documents / rows);
+            let report = run_operations(server.config(&name), (1, 1), operations, &[insert]);
+            let failed: u64 = report.item_errors.values().chain(report.errors.values()).sum();
+            let is_there = server.count(&name, "c", "{}");
+            assert_eq!(is_there + failed, u64::from(documents), "{name}: {report:?}");
+            let duplicates: u64 = report
+                .item_errors
+                .iter()
+                .chain(&report.errors)
+                .filter_map(|(message, count)| message.starts_with(DUPLICATE).then_some(*count))
+                .sum();
+            assert_eq!(duplicates, u64::from(documents / every), "{name}: {:?}", report.item_errors);
+            // The last document of a batch of a thousand is the duplicate: nothing is behind it.
+            assert_eq!(failed, duplicates, "{name}: {:?}", report.item_errors);
+        }
+    }
+}
+
 #[test]
 fn a_bulk_without_duplicates_is_all_there() {
     for server in servers() {
@@ -354,4 +383,26 @@ fn a_session_runs_commands_and_names_what_failed() {
     assert_eq!(error, "no such command: 'nope' (59 CommandNotFound)");
     assert!(session.ask("{").unwrap_err().to_string().contains("not a JSON document"));
     assert!(session.ask(r#"{"ping": 1}"#).is_ok());
+}
+
+#[test]
+fn a_fill_makes_the_same_documents_every_time() {
+    for server in servers() {
+        let mut session = server.session("fill");
+        let fill = r#"{"insert": "c", "documents": [{"_id": "u$1", "k": "$1", "text": "$2"}], "$times": 1234,
+            "$parameters": [{"kind": "sequence"}, {"kind": "string", "size": 50}]}"#;
+        let ask = r#"{"find": "c", "filter": {"_id": "u777"}}"#;
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            session.ask(r#"{"dropDatabase": 1}"#).unwrap();
+            session.execute(fill, &|| false).unwrap();
+            assert_eq!(server.count("fill", "c", "{}"), 1234);
+            found.push(session.ask(ask).unwrap());
+        }
+        assert!(found[0] == found[1] && found[0].contains("\"k\":777"), "{found:?}");
+        let twice = session.execute(fill, &|| false).unwrap_err().to_string();
+        assert!(twice.contains("E11000 duplicate key"), "{twice}");
+        session.ask(r#"{"dropDatabase": 1}"#).unwrap();
+        assert_eq!(session.execute(fill, &|| true).unwrap_err().to_string(), "interrupted");
+    }
 }

@@ -116,6 +116,7 @@ fn plan(
             alpha: ALPHA,
             goal: judge.goal,
             budget_s: judge.budget.as_secs_f64(),
+            factorial: judge.factorial,
         },
         measure_s: experiment.load.trial.as_secs_f64(),
         settle_s: experiment.load.settle.as_secs_f64(),

@@ -33,7 +33,7 @@ fn run(plan: &ResolvedPlan) -> (Run, Analysis) {
 }
 
 /// Runs an experiment with short trials.
-fn short(text: &str) -> (Run, Analysis) {
+pub(crate) fn short(text: &str) -> (Run, Analysis) {
     let plan = plan(text).unwrap_or_else(|errors| panic!("{errors}"));
     let (run, analysis) = run(&plan);
     let reason = &run.finish.as_ref().unwrap().reason;

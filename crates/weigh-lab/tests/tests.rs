@@ -3,8 +3,12 @@
 
 mod experiments;
 mod host;
+mod mongodb;
 mod postgres;
 mod postgres_tls;
+mod postgres_trials;
+mod postgres_versions;
+mod private;
 mod remote;
 mod servers;
 mod sqlite;

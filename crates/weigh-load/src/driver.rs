@@ -173,6 +173,13 @@ pub enum Outcome {
     Broken(String),
 }
 
+impl Outcome {
+    /// Whether the operation was done and is timed as a success.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self, Outcome::Success | Outcome::Miss | Outcome::Partial(_))
+    }
+}
+
 impl Decoded {
     /// Nothing is finished; `consumed` bytes are dealt with.
     #[must_use]

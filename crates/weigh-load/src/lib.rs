@@ -23,7 +23,7 @@ mod spec;
 pub mod stall;
 
 pub use driver::{Connection, Decoded, Driver, DriverError, InlineClient, Outcome, Replies, SocketClient};
-pub use engine::{CancelHandle, ConnectedLoad, Limits, RunningLoad, connect, start};
+pub use engine::{BlockingClient, CancelHandle, ConnectedLoad, Limits, RunningLoad, connect, start};
 pub use error::LoadError;
-pub use report::{LoadReport, LoadSnapshot, OperationReport, ScheduleReport};
+pub use report::{FIRST_CALLS, LoadReport, LoadSnapshot, OperationReport, ScheduleReport};
 pub use spec::{Arrivals, LoadSpec, Operation, RATE_LIMIT_PER_S, Schedule};

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+/// Calls kept in [`LoadReport::first_calls`].
+pub const FIRST_CALLS: usize = 50;
+
 /// The result of one load.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
@@ -38,6 +41,10 @@ pub struct LoadReport {
     pub schedule: Option<ScheduleReport>,
     /// The same per operation, in the order of [`LoadSpec::operations`](crate::LoadSpec::operations).
     pub operations: Vec<OperationReport>,
+    /// Latencies of the first [`FIRST_CALLS`] operations of client 0 that were done, in the order in which they were
+    /// answered, from the start of the load: the warm-up is what they show. As in `latency` from when they were
+    /// sent, in an open loop from their intended start.
+    pub first_calls: Vec<Duration>,
     /// Operations completed without error per 100 ms since the start of the load, up to the end of the
     /// measured window (the last bin may be shorter).
     pub bins_100ms: Vec<u64>,

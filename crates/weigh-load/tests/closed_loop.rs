@@ -1,8 +1,9 @@
 //! Counts: what the client says equals what the server did, in every shape of load.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use weigh_load::{LoadReport, LoadSpec, start};
+use weigh_load::{FIRST_CALLS, LoadReport, LoadSpec, start};
 
 use crate::fake::{Behaviour, FakeDriver, ms, spec};
 
@@ -84,4 +85,24 @@ fn a_pinned_load_runs() {
     let mut spec = spec(2, 2, 1);
     spec.pin = true;
     check_counts(&spec, FakeDriver::new(Behaviour::Answer));
+}
+
+#[test]
+fn the_first_calls_are_those_of_one_client_from_the_start_on() {
+    for (clients, threads, pipeline) in [(1, 1, 1), (3, 2, 1), (2, 1, 4)] {
+        let spec = spec(clients, threads, pipeline);
+        let (report, _) = run(&spec, FakeDriver::new(Behaviour::AnswerAfter(ms(2))));
+        assert_eq!(report.first_calls.len(), FIRST_CALLS);
+        assert!(report.first_calls.iter().all(|call| *call >= ms(2)), "{:?}", report.first_calls);
+        // One after the other, as many at once as the pipeline takes: they fit in the load's time.
+        let sum: Duration = report.first_calls.iter().sum();
+        let most = (spec.settle + spec.measure) * u32::try_from(pipeline).unwrap();
+        assert!(sum <= most, "{sum:?} of {most:?}");
+    }
+    // A load so short that there are fewer has fewer.
+    let (report, _) = run(
+        &LoadSpec { settle: ms(0), measure: ms(100), ..spec(1, 1, 1) },
+        FakeDriver::new(Behaviour::AnswerAfter(ms(15))),
+    );
+    assert!((1..=7).contains(&report.first_calls.len()), "{:?}", report.first_calls);
 }

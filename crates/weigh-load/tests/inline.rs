@@ -57,6 +57,9 @@ fn inline_clients_run_side_by_side_and_are_counted() {
     assert_eq!(report.operations_total, executed.load(Ordering::SeqCst));
     assert!(report.operations_total > 100, "4 clients of 5 ms in 400 ms: {}", report.operations_total);
     assert!(report.latency.min() >= 4_990_000, "{}", report.latency.min());
+    let first = &report.first_calls;
+    assert!((20..=50).contains(&first.len()), "of one client of four, failures left out: {}", first.len());
+    assert!(first.iter().all(|call| *call >= ms(5)), "{first:?}");
     assert!(report.errors["no"] >= 4 && report.errors["gone"] >= 4, "{:?}", report.errors);
     assert_eq!(connects.load(Ordering::SeqCst), 4 + report.reconnects);
     assert!(report.reconnects >= 4);

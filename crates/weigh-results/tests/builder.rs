@@ -221,6 +221,7 @@ impl Recipe {
                 alpha: 0.05,
                 goal: Goal::Size,
                 budget_s: 600.0,
+                factorial: false,
             },
             measure_s: self.measure_s,
             settle_s: 0.3,

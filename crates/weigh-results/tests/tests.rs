@@ -10,6 +10,7 @@
 
 mod builder;
 mod charts;
+mod findings;
 mod html;
 mod load;
 mod reports;

@@ -132,6 +132,24 @@ pub fn fit(sweep: &Sweep, nominal_p: f64, difference: f64) -> Option<Fit> {
     Some(Fit { exponent, log_scale, worst, knee, rounds: sweep.rounds() })
 }
 
+/// How much more the one grows than the other: the difference of their exponents, one per round, so that two curves that were measured
+/// in the same rounds are compared within them. `None` unless both hold the same rounds in the same order, or below two units.
+pub fn difference(of: &Sweep, than: &Sweep, nominal_p: f64) -> Option<Interval> {
+    let clusters = |sweep: &Sweep| sweep.rounds.iter().map(|(cluster, _)| *cluster).collect::<Vec<_>>();
+    if clusters(of) != clusters(than) {
+        return None;
+    }
+    let slopes = |sweep: &Sweep| {
+        let line = Design::line(&sweep.log_levels);
+        sweep.rounds.iter().map(|(_, round)| dot(&line.rows[1], round)).collect::<Vec<_>>()
+    };
+    let mut values = LogRatios::new();
+    for ((cluster, of), than) in clusters(of).into_iter().zip(slopes(of)).zip(slopes(than)) {
+        values.push_round(cluster, &[of - than]);
+    }
+    huber::clustered_huber(&values, nominal_p)
+}
+
 fn knee(sweep: &Sweep, medians: &[f64], single: &[f64], nominal_p: f64, difference: f64) -> Option<Knee> {
     let x = &sweep.log_levels;
     if x.len() < MIN_LEVELS_FOR_KNEE {
@@ -261,6 +279,17 @@ mod tests {
         assert_eq!(knee.level, 3);
         assert!((knee.before.estimate - 1.0).abs() < 1e-9 && knee.after.estimate.abs() < 1e-9, "{knee:?}");
         assert!((knee.log_value - 8.0_f64.ln()).abs() < 0.6 && knee.worst < 0.05, "{knee:?}");
+    }
+
+    #[test]
+    fn two_laws_are_compared_round_by_round() {
+        let (flat, steep) = (sweep(&DOUBLINGS, |_| 4.0), sweep(&[1.0, 10.0, 100.0], |x| 2.0 * x));
+        let found = difference(&steep, &flat, 0.05).unwrap();
+        // The tilt of a round is the same in both and cancels.
+        assert!((found.estimate - 1.0).abs() < 1e-9 && found.half_width() < 1e-9, "{found:?}");
+        let mut fewer = Sweep::new(&DOUBLINGS).unwrap();
+        fewer.push_round(0, &[0.0; 7]);
+        assert_eq!(difference(&steep, &fewer, 0.05), None);
     }
 
     #[test]

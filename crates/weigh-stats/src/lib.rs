@@ -9,6 +9,7 @@
 //! - Data: [`huber::LogRatios`], [`totals::Totals`]. Result: [`Interval`].
 //! - How much to measure: [`boundary`], [`planner`], [`replication`], [`quantiles`], [`warmup`].
 //! - Many questions at once: [`multiplicity`], [`best`]. Along a numeric factor: [`growth`].
+//!   Several factors at once: [`factorial`].
 //!
 //! This room does no input or output, reads no clock and draws no random number: the same data give
 //! the same verdict on every machine. It never counts requests as independent observations, and it
@@ -20,6 +21,7 @@ pub mod boundary;
 pub mod checks;
 mod dispersion;
 pub mod distributions;
+pub mod factorial;
 pub mod growth;
 pub mod huber;
 mod interval;

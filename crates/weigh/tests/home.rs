@@ -55,6 +55,15 @@ impl Home {
         command
     }
 
+    /// The same with the user's own cache, where servers that were fetched or built once are kept.
+    pub fn weigh_with_cache(&self, args: &[&str]) -> Command {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache"))).unwrap();
+        let mut command = self.weigh(args);
+        command.env("XDG_CACHE_HOME", cache);
+        command
+    }
+
     /// Runs it to its end. The home's path is shown as `HOME`.
     pub fn run(&self, args: &[&str]) -> Done {
         self.done(self.weigh(args).output().unwrap())

@@ -1,4 +1,5 @@
-//! The whole tool against real servers: shipped experiments, interruptions, kills, resumption.
+//! The whole tool against real servers: interruptions, kills, resumption, and the shipped experiments that show how trials
+//! are run; the others are in `shipped.rs`.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::home::Home;
 
 /// A home whose work directory a server's unprivileged user can reach.
-fn home() -> Home {
+pub fn home() -> Home {
     let home = Home::new();
     std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     home
@@ -30,7 +31,7 @@ fn tiny(home: &Home, experiment: &str, more: &[&str]) -> Value {
 }
 
 /// Nothing runs below the home any more, and its work root is empty.
-fn assert_clean(home: &Home) {
+pub fn assert_clean(home: &Home) {
     assert_eq!(running_below(home.path()), BTreeSet::new(), "processes survived");
     let left = left_in_work_root(home);
     assert!(left.is_empty(), "left behind: {left:?}");
@@ -89,29 +90,6 @@ fn postgres_durability_shows_the_syncs_that_explain_it() {
     assert!(variant(&report, "on")["debt_s"].as_f64().is_some());
     assert!(report["instances"][0]["version"].as_str().unwrap().starts_with(char::is_numeric));
     assert!(report["rounds"].as_u64().unwrap() >= 5);
-}
-
-#[test]
-fn postgres_hot_row_runs() {
-    let home = home();
-    let report = tiny(&home, "postgres/hot-row", &[]);
-    assert!(report["variants"].as_array().unwrap().len() >= 3);
-    let errors =
-        report["doubts"].as_array().unwrap().iter().filter(|doubt| doubt["kind"] == "errors").count();
-    assert_eq!(errors, 0, "{:?}", report["doubts"]);
-}
-
-#[test]
-fn postgres_bulk_counts_rows_and_gains_from_batches() {
-    let home = home();
-    let report = tiny(&home, "postgres/bulk", &[]);
-    let best = report["comparisons"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|comparison| comparison["ratio"]["estimate"].as_f64())
-        .fold(0.0, f64::max);
-    assert!(best > 2.0, "rows per second must gain from batches: {best}; {}", report["doubts"]);
 }
 
 #[test]

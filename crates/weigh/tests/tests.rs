@@ -24,12 +24,16 @@ mod kept;
 mod lab;
 mod load;
 mod load_servers;
+mod mongodb;
 mod pages;
+mod private_servers;
 mod selftest;
+mod shipped;
 mod terminal;
 /// A private authority: the same as the drivers'.
 #[path = "../../weigh-drivers/tests/support/tls.rs"]
 mod tls;
+mod versions;
 
 /// A file in this directory that no `mod` line names would never run.
 #[test]

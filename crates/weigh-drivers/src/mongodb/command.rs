@@ -38,6 +38,9 @@ pub(super) struct Shape {
     pub(super) items: u32,
     /// Whether the first item that fails ends a bulk.
     pub(super) ordered: bool,
+    /// Whether the reply's `n` is how many of the items were done: so of an insert. Of an update it is how many
+    /// documents matched, of a delete how many are gone.
+    pub(super) counts_done: bool,
     /// Numbers the reply must hold, at most [`EXPECTED_LIMIT`].
     pub(super) expect: Vec<(String, f64)>,
     /// Documents in every further batch of a cursor, if the user said.
@@ -86,6 +89,7 @@ impl CommandTemplate {
                 .as_ref()
                 .map_or(0, |s| s.rows.saturating_mul(s.items.len().try_into().unwrap_or(u32::MAX))),
             ordered: command.get("ordered") != Some(&Json::Bool(false)),
+            counts_done: name == "insert",
             expect: expected(operation)?,
             batch_size: batch_size(&command),
             text: operation.command.clone(),

@@ -7,6 +7,7 @@ use std::fmt;
 
 use bson::{Bson, Document};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 use weigh_load::DriverError;
 
 /// A JSON value; objects keep the order of their members.
@@ -131,7 +132,7 @@ impl Json {
     }
 
     /// The same as the library has it, without the order.
-    fn unordered(&self) -> serde_json::Value {
+    pub(super) fn unordered(&self) -> serde_json::Value {
         use serde_json::Value;
         match self {
             Self::Null => Value::Null,
@@ -143,6 +144,21 @@ impl Json {
             Self::Object(members) => {
                 members.iter().map(|(key, value)| (key.clone(), value.unordered())).collect()
             }
+        }
+    }
+}
+
+/// In the order of its members, as it was written.
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Integer(value) => serializer.serialize_i64(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! - `dialogue.rs`, `login.rs`, `scram.rs`: everything before the load, on a blocking socket, with documents of `bson`.
 //! - `json.rs`, `command.rs`, `template.rs`, `value.rs`, `embed.rs`, `object_id.rs`: a command's JSON text becomes a
 //!   template of BSON bytes, and a request is its bytes with the parameters put in and the lengths patched.
+//! - `fill.rs`: a set-up's `insert` that is sent many times over.
 //! - `reply.rs`, `element.rs`, `state.rs`, `failure.rs`: replies, decoded incrementally. `client.rs` joins both for the
 //!   engine.
 //!
@@ -29,7 +30,8 @@
 //! A result is read to its end: while the reply leaves a cursor open, the next batch is asked for within the same
 //! operation (not inside TLS and not with a pipeline, where that breaks the connection with a message). A `find` or `findAndModify` (without `upsert`) that finds nothing is a miss. A command the server refuses, a
 //! `writeConcernError`, and write errors of every item are an error; write errors of some items are item errors,
-//! and what an ordered bulk did not attempt after one is counted among them. A write with `w: 0` has no reply
+//! and what an ordered bulk did not attempt after one is counted among them: by the reply's own `n` for an insert,
+//! because not every server stops where it should. A write with `w: 0` has no reply
 //! and counts as soon as it is sent; a server that answers such requests all the same is refused when connecting.
 
 mod client;
@@ -41,6 +43,7 @@ mod dialogue;
 mod element;
 mod embed;
 mod failure;
+mod fill;
 mod json;
 mod login;
 mod message;

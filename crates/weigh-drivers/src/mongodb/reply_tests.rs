@@ -13,6 +13,7 @@ fn shape() -> Shape {
         miss: Miss::Never,
         items: 0,
         ordered: true,
+        counts_done: false,
         expect: vec![],
         batch_size: None,
         text: String::new(),
@@ -135,6 +136,29 @@ fn items_that_failed_are_counted_together() {
     assert_eq!(outcome_of(bulk(10, true), &duplicates(&[0])), Outcome::Error(duplicate.clone()));
     assert_eq!(outcome_of(bulk(2, false), &duplicates(&[0, 1])), Outcome::Error(duplicate.clone()));
     assert_eq!(outcome_of(bulk(1, true), &duplicates(&[0])), Outcome::Error(duplicate));
+}
+
+#[test]
+fn what_an_insert_says_it_did_counts() {
+    let insert = || Shape { items: 1000, counts_done: true, ..shape() };
+    let errors = |n: i32, indices: &[i32]| {
+        let mut reply = duplicates(indices);
+        reply.insert("n", n);
+        reply
+    };
+    let parts = |failed: u64, left: u64| {
+        let left = ("not attempted: an ordered bulk stops at its first error".to_owned(), left);
+        let duplicate = "11000 E11000 duplicate key error collection: t.c index: _id_".to_owned();
+        Outcome::Partial([(duplicate, failed), left].into_iter().filter(|(_, count)| *count > 0).collect())
+    };
+    assert_eq!(outcome_of(insert(), &errors(50, &[50])), parts(1, 949));
+    // Of FerretDB 1.24.2: it inserts the hundred after the hundred with the error before it stops.
+    assert_eq!(outcome_of(insert(), &errors(150, &[50])), parts(1, 849));
+    let every_hundred: Vec<i32> = (0..10).map(|hundred| 100 * hundred + 7).collect();
+    assert_eq!(outcome_of(insert(), &errors(70, &every_hundred)), parts(10, 920));
+    let unordered = || Shape { ordered: false, ..insert() };
+    assert_eq!(outcome_of(unordered(), &errors(999, &[50])), parts(1, 0));
+    assert_eq!(outcome_of(unordered(), &errors(990, &every_hundred)), parts(10, 0));
 }
 
 #[test]

@@ -1,4 +1,7 @@
 //! Commands one by one, for setting up and looking, never for load.
+//!
+//! [`MongodbSession::ask`] sends one and gives the reply; [`MongodbSession::execute`] takes a text of a set-up, which may
+//! also be a fill: an `insert` that is sent many times over (`fill.rs`).
 
 use std::time::Duration;
 
@@ -9,6 +12,7 @@ use weigh_load::{DriverError, Operation};
 use super::command::CommandTemplate;
 use super::config::MongodbConfig;
 use super::dialogue::{Dialogue, Refusal};
+use super::fill::Fill;
 use super::object_id::ObjectIds;
 use super::template::Scratch;
 use crate::command::CommandOperation;
@@ -49,21 +53,57 @@ impl MongodbSession {
             .map_err(|error| DriverError::caused("the reply cannot be written as JSON", error))
     }
 
+    /// Executes a text of a set-up: a command, or an `insert` with `$times`, the number of documents to insert in all,
+    /// and `$parameters`, the generators of its parameters. Such a fill asks `is_cancelled` between two batches. The
+    /// same text gives the same documents every time.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask); `interrupted` when cancelled.
+    pub fn execute(&mut self, text: &str, is_cancelled: &dyn Fn() -> bool) -> Result<(), DriverError> {
+        let Some(fill) = Fill::read(text)? else { return self.run(text).map(drop) };
+        let mut stream = ParameterStream::new(&fill.drawn(), 0, 0, 1, 0);
+        for (operation, batches) in fill.batches() {
+            let template = self.acknowledged(&operation)?;
+            for _ in 0..batches {
+                if is_cancelled() {
+                    return Err(DriverError::new("interrupted"));
+                }
+                self.send(&template, &mut stream)?;
+            }
+        }
+        Ok(())
+    }
+
     fn run(&mut self, command: &str) -> Result<Document, DriverError> {
         let operation = CommandOperation {
             name: "ask".to_owned(),
             command: command.to_owned(),
             ..CommandOperation::default()
         };
-        let template = CommandTemplate::unnamed(&operation, &self.config)?;
-        if !template.shape.acknowledged {
-            return Err(DriverError::new("a command with `w: 0` has no reply"));
-        }
-        let mut message = Vec::new();
+        let template = self.acknowledged(&operation)?;
         let nothing = [Operation { name: operation.name, weight: 1, parameters: Vec::new() }];
-        let mut stream = ParameterStream::new(&nothing, 0, 0, 1, 0);
+        self.send(&template, &mut ParameterStream::new(&nothing, 0, 0, 1, 0))
+    }
+
+    fn acknowledged(&self, operation: &CommandOperation) -> Result<CommandTemplate, DriverError> {
+        let template = CommandTemplate::unnamed(operation, &self.config)?;
+        match template.shape.acknowledged {
+            true => Ok(template),
+            false => Err(DriverError::new("a command with `w: 0` has no reply")),
+        }
+    }
+
+    fn send(
+        &mut self,
+        template: &CommandTemplate,
+        stream: &mut ParameterStream,
+    ) -> Result<Document, DriverError> {
+        let mut message = Vec::new();
         let request = self.dialogue.next_request();
         template.request.encode(request, &mut stream.parameters(0), &mut self.scratch, &mut message);
+        if let Some(fault) = self.scratch.fault.take() {
+            return Err(DriverError::new(fault));
+        }
         let answer = self.dialogue.exchange(&message)?;
         let reply = answer.map_err(|refusal| DriverError::new(refusal.words()))?;
         let first_error = reply.get_array("writeErrors").ok().and_then(|errors| errors.first().cloned());

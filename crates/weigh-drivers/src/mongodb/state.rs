@@ -22,6 +22,8 @@ pub(super) struct ReplyState {
     write_errors: Vec<(String, u64)>,
     /// Place of the first item that failed.
     first_error: Option<u32>,
+    /// How many items the server says it did, where it says so.
+    done: Option<u64>,
     write_concern_error: Option<String>,
     value_is_null: bool,
     /// Which numbers of `expect` were there and right.
@@ -65,6 +67,7 @@ impl ReplyState {
     pub(super) fn wants(shape: &Shape, head: &Head<'_>) -> bool {
         match head.key {
             b"ok" | b"code" | b"codeName" | b"errmsg" | b"writeConcernError" => true,
+            b"n" if shape.counts_done => true,
             key => !shape.expect.is_empty() && shape.expect.iter().any(|(name, _)| name.as_bytes() == key),
         }
     }
@@ -83,6 +86,7 @@ impl ReplyState {
                 Some(figure) => self.code = whole(figure),
                 None => return false,
             },
+            b"n" if shape.counts_done => self.done = figure.map(|figure| whole(figure).unsigned_abs()),
             b"codeName" => self.code_name = text(value),
             b"errmsg" => self.message = text(value),
             b"writeConcernError" => self.take_write_concern_error(shape, value),
@@ -175,14 +179,16 @@ impl ReplyState {
         Outcome::Error(countable(self.code, &self.code_name, &self.message, &shape.text))
     }
 
-    /// Write errors: of some items, or of all.
+    /// Write errors: of some items, or of all. What the server says it did counts for more than what it should have
+    /// done: FerretDB 1 goes on behind the error of an ordered bulk, a hundred documents at a time.
     #[cold]
     fn failed_items(&mut self, shape: &Shape) -> Outcome {
         let mut errors = std::mem::take(&mut self.write_errors);
         let failed = errors.iter().map(|(_, count)| count).sum::<u64>();
         let items = u64::from(shape.items);
-        let succeeded = match self.first_error {
-            Some(first) if shape.ordered => u64::from(first).min(items),
+        let succeeded = match (self.done, self.first_error) {
+            (Some(done), _) => done.min(items),
+            (None, Some(first)) if shape.ordered => u64::from(first).min(items),
             _ => items.saturating_sub(failed),
         };
         if succeeded == 0 && errors.len() == 1 && items <= 1 {

@@ -30,17 +30,45 @@ impl RedisConfig {
 }
 
 impl RedisSession {
-    /// Sends a command whose reply is a single value (`INFO`, `CONFIG GET` is not one) and gives that as text; a null is
+    /// Sends a command whose reply is a single value (`INFO`) and gives that as text; a null is
     /// empty.
     ///
     /// # Errors
     /// An error reply, in the server's words; a reply that is no single value; a connection that breaks.
     pub fn ask(&mut self, words: &[&str]) -> Result<String, DriverError> {
+        self.send(words)?;
+        self.value(words)
+    }
+
+    /// Sends a command whose reply is a list of single values (`CONFIG GET`) and gives them as text.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask); a reply that is no such list.
+    pub fn ask_list(&mut self, words: &[&str]) -> Result<Vec<String>, DriverError> {
+        self.send(words)?;
+        let line = self.line()?;
+        let text = line.get(1..).unwrap_or_default();
+        // A map of RESP3 has two values in each entry.
+        let values = match line.as_bytes().first() {
+            Some(b'*' | b'~') => text.parse::<usize>().ok(),
+            Some(b'%') => text.parse::<usize>().ok().and_then(|entries| entries.checked_mul(2)),
+            Some(b'-') => return Err(DriverError::new(text)),
+            _ => None,
+        };
+        let values = values.filter(|values| *values <= LONGEST).ok_or_else(malformed)?;
+        (0..values).map(|_| self.value(words)).collect()
+    }
+
+    fn send(&mut self, words: &[&str]) -> Result<(), DriverError> {
         let mut request = format!("*{}\r\n", words.len());
         for word in words {
             request.push_str(&format!("${}\r\n{word}\r\n", word.len()));
         }
-        self.wire.write_all(request.as_bytes()).map_err(broke)?;
+        self.wire.write_all(request.as_bytes()).map_err(broke)
+    }
+
+    /// One value of the reply to `words`.
+    fn value(&mut self, words: &[&str]) -> Result<String, DriverError> {
         let line = self.line()?;
         let text = line.get(1..).unwrap_or_default();
         match line.as_bytes().first() {

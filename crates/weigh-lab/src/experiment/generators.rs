@@ -22,6 +22,7 @@ pub(super) struct GeneratorError {
 /// Kinds of generators and the fields they take; a field with `?` may be left out.
 pub(super) const KINDS: &[(&str, &[&str])] = &[
     ("sequence", &["start?"]),
+    ("repeats", &["every", "start?"]),
     ("uniform", &["min", "max"]),
     ("zipf", &["min", "max", "exponent", "scatter?"]),
     ("string", &["size"]),
@@ -37,6 +38,9 @@ pub(super) fn generator(table: &Table) -> Result<GeneratorSpec, GeneratorError> 
     let fields = Fields { table, kind };
     let spec = match kind {
         "sequence" => GeneratorSpec::Sequence { start: fields.integer_or("start", 0)? },
+        "repeats" => {
+            GeneratorSpec::Repeats { start: fields.integer_or("start", 0)?, every: fields.count("every")? }
+        }
         "uniform" => GeneratorSpec::Uniform { min: fields.integer("min")?, max: fields.integer("max")? },
         "zipf" => GeneratorSpec::Zipf {
             min: fields.integer("min")?,
@@ -62,6 +66,7 @@ fn impossible(error: EngineError) -> GeneratorError {
         EngineError::Size { .. } => "size",
         EngineError::NoValues => "values",
         EngineError::Start(_) => "start",
+        EngineError::Every(_) => "every",
     };
     GeneratorError { field: Some(field.to_owned()), what: error.to_string(), expected: None, typed: None }
 }
@@ -153,6 +158,12 @@ impl Fields<'_> {
         number.ok_or_else(|| wrong(field, value, "a number above 0"))
     }
 
+    fn count(&self, field: &str) -> Result<u32, GeneratorError> {
+        let count = self.integer(field)?;
+        u32::try_from(count)
+            .map_err(|_| wrong(field, self.get(field).unwrap_or(&Value::Integer(count)), "a count"))
+    }
+
     fn boolean_or(&self, field: &str, default: bool) -> Result<bool, GeneratorError> {
         let Some(value) = self.table.get(field) else { return Ok(default) };
         let parsed = value.as_bool().or_else(|| value.as_str()?.parse().ok());
@@ -194,6 +205,7 @@ mod tests {
         use GeneratorSpec as G;
         let check = |text: &str, spec: G| assert_eq!(parse(text).unwrap(), spec, "{text}");
         check("kind='sequence'", G::Sequence { start: 0 });
+        check("kind='repeats'\nevery='100'", G::Repeats { start: 0, every: 100 });
         check("kind='uniform'\nmin=-1\nmax='9'", G::Uniform { min: -1, max: 9 });
         check(
             "kind='zipf'\nmin=1\nmax=9\nexponent=1",
@@ -229,6 +241,8 @@ mod tests {
         check("kind='zipf'\nmin=1\nmax=2\nexponent=0", Some("exponent"), "above 0");
         check("kind='zipf'\nmin=1\nmax=2\nexponent='x'", Some("exponent"), "wrong value");
         check("kind='string'\nsize=-1", Some("size"), "wrong value");
+        check("kind='repeats'\nevery=1", Some("every"), "2 or more");
+        check("kind='repeats'\nevery=-1", Some("every"), "wrong value");
         check("kind='choice'\nvalues=[]", Some("values"), "wrong value");
     }
 }

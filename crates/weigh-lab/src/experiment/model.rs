@@ -114,6 +114,8 @@ pub struct OperationSection {
     pub rows: String,
     /// What one operation counts for in the throughput (rows written, say); may be `{var}`.
     pub items: String,
+    /// SQL of a private server: the key its answer is kept under in the cache in front of the server, such as `user:$1`.
+    pub cached_as: Option<String>,
 }
 
 /// What an operation does. Texts may hold `{var}` until resolved; `$1`, `$2`, … stand for its parameters.
@@ -288,4 +290,6 @@ pub struct JudgeSection {
     pub budget: Duration,
     /// Drain the debt after every trial.
     pub drain: bool,
+    /// Keep decided variants in: what factors do together needs every variant in every round.
+    pub factorial: bool,
 }

@@ -200,6 +200,7 @@ impl Page {
         self.count("repeat", &operation.repeat);
         self.count("rows", &operation.rows);
         self.count("items", &operation.items);
+        self.optional("cached_as", &operation.cached_as);
     }
 
     fn request(&mut self, request: &RequestText) {
@@ -298,6 +299,9 @@ impl Page {
         self.text("goal", if judge.goal == Goal::Size { "size" } else { "sign" });
         self.text("budget", &humantime::format_duration(judge.budget).to_string());
         self.pair("drain", judge.drain);
+        if judge.factorial {
+            self.pair("factorial", true);
+        }
     }
 
     /// As a percentage where that is exact.

@@ -39,10 +39,14 @@ fn version_2_mount(line: &str) -> Option<String> {
 
 /// Path for a new group named after a run and an instance; `None` without version 2.
 pub(crate) fn plan(run_id: &str, instance: &str) -> Option<PathBuf> {
-    // No two groups of this machine share a name, whatever runs and instances are called.
+    own_group().map(|parent| parent.join(unique_name(run_id, instance)))
+}
+
+/// No two groups of this machine share a name, whatever runs and instances are called.
+pub(crate) fn unique_name(run_id: &str, instance: &str) -> String {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let pid = super::process::own_pid();
-    own_group().map(|parent| parent.join(format!("{PREFIX}{run_id}-{instance}-{pid}-{number}")))
+    format!("{PREFIX}{run_id}-{instance}-{pid}-{number}")
 }
 
 /// Whether a group that was just made does what it is for. Only a trial tells: permissions of cgroupfs say
@@ -51,14 +55,15 @@ pub(crate) fn is_usable(group: &Path) -> bool {
     group.join("cgroup.freeze").exists() && joins(group)
 }
 
-fn joins(group: &Path) -> bool {
+/// Whether a process can be moved into the group.
+pub(crate) fn joins(group: &Path) -> bool {
     let mut command = std::process::Command::new("/bin/true");
     command.stdin(std::process::Stdio::null());
     super::sys::before_exec(
         &mut command,
         super::sys::BeforeExec {
             new_session: false,
-            cgroup: Some(group.to_owned()),
+            cgroups: vec![group.to_owned()],
             user: None,
             die_with_parent: false,
         },

@@ -16,7 +16,7 @@ use super::guard::{Guard, clear};
 use super::journal::{self, Journal, live_root, state_dir};
 use super::sys::User;
 use super::undo::Undo;
-use super::{HostError, WorkRoot, cgroup};
+use super::{HostError, MemoryGroup, WorkRoot, cgroup, memory};
 
 /// Names one registered change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -233,6 +233,32 @@ impl HostChanges {
         }
     }
 
+    /// Makes a cgroup for an instance that limits its memory, page cache included, registered first.
+    ///
+    /// # Errors
+    /// When this host has no way to limit memory, or it is not in force afterwards.
+    pub fn make_memory_group(&self, instance: &str, bytes: u64) -> Result<MemoryGroup, HostError> {
+        let mut why = Vec::new();
+        for group in MemoryGroup::plan(&self.run_id, instance) {
+            let path = group.path().to_owned();
+            let id = self.register(Undo::RemoveCgroup { path: path.clone() })?;
+            match fs::create_dir(&path) {
+                Err(error) => {
+                    why.push(format!("cannot create `{}`: {error}", path.display()));
+                    self.forget(id)?;
+                    continue;
+                }
+                Ok(()) => match group.limit(bytes) {
+                    Ok(()) if group.admits() => return Ok(group),
+                    Ok(()) => why.push(format!("no process can be moved to `{}`", path.display())),
+                    Err(error) => why.push(format!("`{}` takes no limit: {error}", path.display())),
+                },
+            }
+            self.undo(id)?;
+        }
+        Err(memory::cannot(instance, why))
+    }
+
     /// Takes back a registration whose change was not made.
     fn forget(&self, id: UndoId) -> Result<(), HostError> {
         let mut inner = self.lock();
@@ -240,7 +266,7 @@ impl HostChanges {
         inner.journal.done(id)
     }
 
-    /// Removes a cgroup made by [`HostChanges::make_cgroup`], whose processes have ended.
+    /// Removes a cgroup made by [`HostChanges::make_cgroup`] or [`HostChanges::make_memory_group`], whose processes have ended.
     ///
     /// # Errors
     /// When it cannot be removed; it stays registered.

@@ -80,6 +80,27 @@ pub enum HostError {
         /// Bytes needed.
         needed_bytes: u64,
     },
+    /// Memory cannot be limited here.
+    #[error("cannot limit the memory of `{instance}`: {why}")]
+    Memory {
+        /// The instance.
+        instance: String,
+        /// What stands in the way.
+        why: String,
+    },
+    /// Files stay in the page cache.
+    #[error(
+        "{} of {} MiB below `{}` stay in memory",
+        resident_bytes.div_ceil(1 << 20), total_bytes.div_ceil(1 << 20), dir.display()
+    )]
+    StillCached {
+        /// Whose files.
+        dir: PathBuf,
+        /// Bytes that stay.
+        resident_bytes: u64,
+        /// Bytes of all files.
+        total_bytes: u64,
+    },
     /// Somebody else owns the work directory.
     #[error("`{}` belongs to user {owner}, not to user {expected}", path.display())]
     Owner {

@@ -35,7 +35,7 @@ impl Guard {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let steps = BeforeExec { new_session: true, cgroup: None, user: None, die_with_parent: false };
+        let steps = BeforeExec { new_session: true, cgroups: Vec::new(), user: None, die_with_parent: false };
         before_exec(&mut command, steps);
         let child =
             command.spawn().map_err(|source| HostError::Spawn { program: program.to_owned(), source })?;

@@ -17,7 +17,7 @@ use nix::sys::signal::Signal;
 
 use super::sys::{BeforeExec, User, before_exec};
 use super::undo::{Instance, Undo, send};
-use super::{HostChanges, HostError, SharedMemory, UndoId, process, spawner};
+use super::{HostChanges, HostError, MemoryGroup, SharedMemory, UndoId, process, spawner};
 
 /// What starts a server.
 #[derive(Clone, Debug)]
@@ -47,10 +47,22 @@ impl ServerCommand {
     /// # Errors
     /// When its log cannot be opened or the program not executed.
     pub fn start(&self, changes: &HostChanges) -> Result<ServerProcess, HostError> {
+        self.start_limited(changes, None)
+    }
+
+    /// Starts it in a group that limits its memory, too.
+    ///
+    /// # Errors
+    /// As [`ServerCommand::start`].
+    pub fn start_limited(
+        &self,
+        changes: &HostChanges,
+        memory: Option<&MemoryGroup>,
+    ) -> Result<ServerProcess, HostError> {
         let program = resolve(&self.program)?;
         let none = SharedMemory::default();
         let undo = changes.register(self.undo(&program, None, none.clone()))?;
-        match self.spawn(&program) {
+        match self.spawn(&program, memory) {
             Ok(child) => {
                 let pid = i32::try_from(child.id()).unwrap_or(i32::MAX);
                 let start_ticks = process::stat(pid).map_or(0, |stat| stat.start_ticks);
@@ -67,7 +79,7 @@ impl ServerCommand {
         }
     }
 
-    fn spawn(&self, program: &Path) -> Result<Child, HostError> {
+    fn spawn(&self, program: &Path, memory: Option<&MemoryGroup>) -> Result<Child, HostError> {
         let open = |path: &Path| OpenOptions::new().append(true).create(true).open(path);
         let log = open(&self.log).map_err(|error| HostError::path("open", &self.log, error))?;
         let error_log = log.try_clone().map_err(|error| HostError::path("open", &self.log, error))?;
@@ -81,15 +93,12 @@ impl ServerCommand {
             .stderr(Stdio::from(error_log));
         let steps = BeforeExec {
             new_session: true,
-            cgroup: self.cgroup.clone(),
+            cgroups: self.cgroup.iter().cloned().chain(memory.map(|group| group.path().to_owned())).collect(),
             user: self.user.clone(),
             die_with_parent: true,
         };
         before_exec(&mut command, steps);
-        // One program may be several, by the name it is called (`redis-server` is a link to `redis-check-rdb`).
-        if let Some(name) = self.program.file_name().filter(|name| Some(*name) != program.file_name()) {
-            command.arg0(name);
-        }
+        call_by_name(&mut command, &self.program, program);
         spawner::spawn(command).map_err(|source| HostError::Spawn { program: program.to_owned(), source })
     }
 
@@ -262,8 +271,7 @@ pub fn run_tool(
     dir: &Path,
     user: Option<&User>,
 ) -> Result<ToolOutput, HostError> {
-    let program = resolve(program)?;
-    finish(start_tool(&program, args, dir, user, None)?, program)
+    finish(start_tool(program, args, dir, user, None)?, resolve(program)?)
 }
 
 /// A program that starts others while it runs (`initdb`), and what has to be ended with it.
@@ -302,7 +310,7 @@ impl Tool<'_> {
             shared_memory: SharedMemory::default(),
             boot_id: process::boot_id(),
         })?;
-        let output = start_tool(&program, self.args, self.dir, self.user, cgroup.clone())
+        let output = start_tool(self.program, self.args, self.dir, self.user, cgroup.clone())
             .and_then(|child| finish(child, program));
         changes.undo(id)?;
         cgroup.map_or(Ok(()), |group| changes.remove_cgroup(&group))?;
@@ -311,19 +319,33 @@ impl Tool<'_> {
 }
 
 fn start_tool(
-    program: &Path,
+    called: &Path,
     args: &[OsString],
     dir: &Path,
     user: Option<&User>,
     cgroup: Option<PathBuf>,
 ) -> Result<Child, HostError> {
-    let mut command = Command::new(program);
+    let program = resolve(called)?;
+    let mut command = Command::new(&program);
     environment(&mut command, dir, &[]);
     command.args(args).current_dir(dir);
+    call_by_name(&mut command, called, &program);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let steps = BeforeExec { new_session: true, cgroup, user: user.cloned(), die_with_parent: true };
+    let steps = BeforeExec {
+        new_session: true,
+        cgroups: cgroup.into_iter().collect(),
+        user: user.cloned(),
+        die_with_parent: true,
+    };
     before_exec(&mut command, steps);
-    spawner::spawn(command).map_err(|source| HostError::Spawn { program: program.to_owned(), source })
+    spawner::spawn(command).map_err(|source| HostError::Spawn { program, source })
+}
+
+/// One program may be several, by the name it is called (`redis-server` is a link to `redis-check-rdb`).
+fn call_by_name(command: &mut Command, called: &Path, program: &Path) {
+    if let Some(name) = called.file_name().filter(|name| Some(*name) != program.file_name()) {
+        command.arg0(name);
+    }
 }
 
 fn finish(child: Child, program: PathBuf) -> Result<ToolOutput, HostError> {

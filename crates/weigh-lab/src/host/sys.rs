@@ -1,9 +1,11 @@
-//! What needs the C library directly: the moment between fork and exec, users, System V memory.
+//! What needs the C library directly: the moment between fork and exec, users, pages, System V memory.
 //!
 //! The only module of this crate with unsafe code, and each use is one call. Everything here may be
 //! called by any other module of this room; it keeps no state.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -59,8 +61,8 @@ impl User {
 pub(crate) struct BeforeExec {
     /// Leave the terminal's session: Ctrl-C is for weigh, which then stops servers in order.
     pub(crate) new_session: bool,
-    /// Join this cgroup first, while still privileged.
-    pub(crate) cgroup: Option<PathBuf>,
+    /// Join these cgroups first, one of each hierarchy, while still privileged.
+    pub(crate) cgroups: Vec<PathBuf>,
     /// Become this user for good.
     pub(crate) user: Option<User>,
     /// Be killed when the thread that started it ends.
@@ -74,7 +76,7 @@ pub(crate) struct BeforeExec {
 #[expect(unsafe_code, reason = "pre_exec is the only way to act between fork and exec")]
 pub(crate) fn before_exec(command: &mut Command, steps: BeforeExec) {
     let parent = unistd::getpid();
-    let join = steps.cgroup.map(|dir| dir.join("cgroup.procs"));
+    let join: Vec<PathBuf> = steps.cgroups.iter().map(|dir| dir.join("cgroup.procs")).collect();
     // SAFETY: the closure runs in the forked child of a process with threads. It takes no lock that
     // another thread may hold: everything in it is a plain system call on values made before the fork
     // (`fs::write` of a path of fewer than 384 bytes converts it on the stack).
@@ -83,7 +85,7 @@ pub(crate) fn before_exec(command: &mut Command, steps: BeforeExec) {
             if steps.new_session {
                 unistd::setsid()?;
             }
-            if let Some(path) = &join {
+            for path in &join {
                 std::fs::write(path, "0")?;
             }
             if let Some(user) = &steps.user {
@@ -102,6 +104,36 @@ pub(crate) fn before_exec(command: &mut Command, steps: BeforeExec) {
             Ok(())
         });
     }
+}
+
+/// How many of a file's first `bytes` are in the page cache, in whole pages. The file is mapped, not read.
+#[expect(unsafe_code, reason = "no safe wrapper of mincore exists among the dependencies")]
+pub(crate) fn resident_bytes(file: &File, bytes: u64) -> io::Result<u64> {
+    let length = usize::try_from(bytes).map_err(io::Error::other)?;
+    let nothing = std::ptr::null_mut();
+    // SAFETY: a new read-only mapping at an address of the kernel's choice; nothing ever reads through it.
+    let start =
+        unsafe { libc::mmap(nothing, length, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let page = page_bytes();
+    let mut pages = vec![0_u8; length.div_ceil(page)];
+    // SAFETY: the mapping is `length` bytes long and `pages` has a byte for each of its pages.
+    let asked = unsafe { libc::mincore(start, length, pages.as_mut_ptr()) };
+    let failed = (asked != 0).then(io::Error::last_os_error);
+    // SAFETY: unmaps exactly what was mapped above; no reference into it exists.
+    unsafe { libc::munmap(start, length) };
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let resident = pages.iter().filter(|state| **state & 1 == 1).count();
+    Ok(bytes.min((resident * page) as u64))
+}
+
+fn page_bytes() -> usize {
+    let found = unistd::sysconf(unistd::SysconfVar::PAGE_SIZE).ok().flatten();
+    found.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(4096)
 }
 
 /// Removes a System V shared memory segment that no process is attached to; `Ok` if it is gone.

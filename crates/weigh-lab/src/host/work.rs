@@ -72,20 +72,34 @@ impl WorkRoot {
     /// # Errors
     /// Names the directory that is closed to the user.
     pub fn check_reachable(&self, user: &User) -> Result<(), HostError> {
-        for dir in self.path.ancestors() {
-            let data = fs::metadata(dir).map_err(|error| HostError::path("look at", dir, error))?;
-            let bit = match (data.uid() == user.uid, data.gid() == user.gid) {
-                (true, _) => 0o100,
-                (false, true) => 0o010,
-                (false, false) => 0o001,
-            };
-            if data.mode() & bit == 0 {
-                let (path, dir) = (self.path.clone(), dir.to_owned());
-                return Err(HostError::Unreachable { path, dir, user: user.name.clone() });
+        match closed_to(&self.path, user)? {
+            None => Ok(()),
+            Some(dir) => {
+                Err(HostError::Unreachable { path: self.path.clone(), dir, user: user.name.clone() })
             }
         }
-        Ok(())
     }
+}
+
+/// The first directory, `path` or above it, that `user` may not pass through.
+fn closed_to(path: &Path, user: &User) -> Result<Option<PathBuf>, HostError> {
+    for dir in path.ancestors() {
+        let data = fs::metadata(dir).map_err(|error| HostError::path("look at", dir, error))?;
+        let bit = match (data.uid() == user.uid, data.gid() == user.gid) {
+            (true, _) => 0o100,
+            (false, true) => 0o010,
+            (false, false) => 0o001,
+        };
+        if data.mode() & bit == 0 {
+            return Ok(Some(dir.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether `user` may pass through every directory down to `path`, a directory.
+pub(crate) fn is_reachable(path: &Path, user: &User) -> bool {
+    closed_to(path, user).is_ok_and(|closed| closed.is_none())
 }
 
 /// Whether `path` lies below a marked directory of this user, without climbing (`..`) out of it.

@@ -95,7 +95,15 @@ impl Typed<'_> {
             let parameters = used(&parameters, &text);
             let name = name(&text, &operations);
             let weight = self.flags.weights.get(index).copied().unwrap_or(1);
-            operations.push(ResolvedOperation { name, weight, text, parameters, repeat: 1, items: 1 });
+            operations.push(ResolvedOperation {
+                name,
+                weight,
+                text,
+                parameters,
+                repeat: 1,
+                items: 1,
+                cached_as: None,
+            });
         }
         Ok(operations)
     }

@@ -24,6 +24,8 @@ pub struct ResolvedOperation {
     pub repeat: u32,
     /// What one operation counts for in the throughput, at least 1.
     pub items: u32,
+    /// The key its answer is kept under in a cache in front of the server.
+    pub cached_as: Option<String>,
 }
 
 /// What an operation does. `$1`, `$2`, … stand for its parameters.
@@ -105,7 +107,15 @@ impl ResolvedOperation {
     /// An operation without parameters that counts for itself.
     fn plain(name: &str, text: ResolvedText) -> ResolvedOperation {
         let name = name.to_owned();
-        ResolvedOperation { name, weight: 1, text, parameters: Vec::new(), repeat: 1, items: 1 }
+        ResolvedOperation {
+            name,
+            weight: 1,
+            text,
+            parameters: Vec::new(),
+            repeat: 1,
+            items: 1,
+            cached_as: None,
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn check(
                 errors.extend(place.check(facts, &level));
                 variant.settings.insert(facts.name.clone(), level);
             }
-            None if is_extension_setting(experiment, &name) => {
+            None if is_open_setting(experiment, &name) => {
                 variant.settings.insert(name, level);
             }
             None => errors.push(place.unknown(description)),
@@ -30,10 +30,14 @@ pub(super) fn check(
     errors
 }
 
-/// PostgreSQL takes any `extension.name` and knows what it means once the extension is loaded; reading
-/// the setting back finds out.
-fn is_extension_setting(experiment: &Experiment, name: &str) -> bool {
-    experiment.system.name == "postgres" && name.contains('.')
+/// PostgreSQL takes any `extension.name` and knows what it means once the extension is loaded; MongoDB has hundreds of
+/// parameters that differ by version. Reading the setting back finds out.
+fn is_open_setting(experiment: &Experiment, name: &str) -> bool {
+    match experiment.system.name.as_str() {
+        "postgres" => name.contains('.'),
+        "mongodb" => name.starts_with("setParameter."),
+        _ => false,
+    }
 }
 
 struct Place<'a> {

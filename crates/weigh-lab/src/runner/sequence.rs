@@ -143,11 +143,13 @@ impl Session<'_, '_> {
         let record = self.sequence();
         let before_s = self.run.rounds.last().map_or(0.0, |(_, _, seconds)| *seconds);
         self.cx.cancel.sleep(order::pause(plan.seed, record.sequence, round, before_s));
+        // What factors do together needs every variant in every round.
+        let may_leave = |of: u32| of == record.sequence && !plan.judge.factorial;
         let decided: Vec<usize> = self
             .run
             .decided
             .iter()
-            .filter(|(of, _, _)| *of == record.sequence)
+            .filter(|(of, _, _)| may_leave(*of))
             .map(|(_, variant, _)| *variant)
             .collect();
         let slots = order::slots(plan.variants.len(), plan.baseline, &decided);

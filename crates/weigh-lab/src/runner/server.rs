@@ -131,7 +131,7 @@ impl Subject for ServerSubject {
         let (debt_s, after) = self.drained(request)?;
         let whole_s = loaded.began.elapsed().as_secs_f64();
         self.system.leave(request.slot)?;
-        let items = items_per_operation(&self.variants[request.slot.variant], &loaded.report);
+        let items = stored_per_operation(&self.variants[request.slot.variant], &loaded.report);
         trial.whole = Window {
             seconds: whole_s,
             ops: scaled(loaded.report.operations_total, items),
@@ -146,6 +146,7 @@ impl Subject for ServerSubject {
         trial.debt_s = debt_s;
         trial.errors = loaded.report.errors.clone();
         trial.bins_100ms = loaded.report.bins_100ms.clone();
+        trial.first_calls_us = loaded.report.first_calls.iter().copied().map(tenths_us).collect();
         trial.interference = loaded.window.interference(&loaded.report, loaded.frozen_s);
         trial.client = client_cost(&loaded.report);
         trial.gauges = super::interference::room(&self.work_dir);
@@ -178,8 +179,26 @@ struct Loaded {
     frozen_s: f64,
 }
 
+/// Microseconds, to a tenth.
+fn tenths_us(latency: Duration) -> f64 {
+    (latency.as_secs_f64() * 1e7).round() / 10.0
+}
+
 fn until(instant: Instant) -> Duration {
     instant.saturating_duration_since(Instant::now())
+}
+
+/// What one operation counts for on average, without the items of it that failed: a bulk that stored nine of its ten rows
+/// counts for nine. Items are told by message for a whole load, so those of the warm-up count like the others.
+fn stored_per_operation(variant: &ResolvedVariant, report: &LoadReport) -> f64 {
+    let items = items_per_operation(variant, report);
+    // Of an operation that counts for itself, whatever it does inside, nothing is taken away.
+    if items <= 1.0 || report.operations_total == 0 {
+        return items;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "operation counts are far below 2^52")]
+    let failed = report.item_errors.values().sum::<u64>() as f64 / report.operations_total as f64;
+    (items - failed).max(0.0)
 }
 
 /// What one operation counts for on average: rows of a batch, say. By what was measured; by the weights where nothing

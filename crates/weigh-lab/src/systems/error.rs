@@ -39,6 +39,13 @@ impl SystemError {
         SystemError::new("interrupted")
     }
 
+    /// The same error, said of something: ``variant `fast`: …``.
+    #[must_use]
+    pub fn of(mut self, what: impl std::fmt::Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
     /// With what to do next: a command one can paste.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> SystemError {

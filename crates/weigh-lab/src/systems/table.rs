@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{System, SystemDescription, SystemError, postgres, remote, sqlite};
+use super::{System, SystemDescription, SystemError, cached, memcached, mongodb, redis, remote, sqlite};
 use crate::experiment::{Experiment, SystemKey, TextKind};
 use crate::host::{Cancel, HostChanges};
 use crate::plan::ResolvedPlan;
@@ -51,8 +51,8 @@ const SYSTEMS: [Entry; 6] = [
             (SystemKey::Cache, &["none", "memcached", "redis"]),
             (SystemKey::Start, &["cold", "warm"]),
         ],
-        describe: postgres::describe,
-        build: postgres::build,
+        describe: cached::describe,
+        build: cached::build,
     },
     Entry {
         name: "sqlite",
@@ -64,20 +64,31 @@ const SYSTEMS: [Entry; 6] = [
         build: sqlite::build,
     },
     Entry {
+        name: "redis",
+        text: TextKind::Command,
+        url: Some("redis://127.0.0.1:6379"),
+        private: true,
         keys: &[(SystemKey::Server, &["redis", "valkey"]), (SystemKey::Memory, &[])],
-        ..reached("redis", TextKind::Command, "redis://127.0.0.1:6379")
+        describe: redis::describe,
+        build: redis::build,
     },
     Entry {
+        name: "memcached",
+        text: TextKind::Command,
+        url: Some("memcached://127.0.0.1:11211"),
+        private: true,
         keys: &[(SystemKey::Memory, &[])],
-        ..reached("memcached", TextKind::Command, "memcached://127.0.0.1:11211")
+        describe: memcached::describe,
+        build: memcached::build,
     },
     Entry {
-        keys: &[
-            (SystemKey::Server, &["mongod", "ferretdb"]),
-            (SystemKey::Backend, &["sqlite", "postgres"]),
-            (SystemKey::Memory, &[]),
-        ],
-        ..reached("mongodb", TextKind::Command, "mongodb://127.0.0.1:27017/test")
+        name: "mongodb",
+        text: TextKind::Command,
+        url: Some("mongodb://127.0.0.1:27017/test"),
+        private: true,
+        keys: &[(SystemKey::Server, &["mongod", "ferretdb"]), (SystemKey::Backend, &["sqlite", "postgres"])],
+        describe: mongodb::describe,
+        build: mongodb::build,
     },
     reached("http", TextKind::Request, "http://127.0.0.1:8080/"),
 ];

@@ -130,10 +130,14 @@ fn operations_are_typed_in_the_words_of_their_system() {
     });
     assert_eq!(requests.collect::<Vec<_>>(), ["GET /a", "HEAD /b"]);
     survives(&experiment);
+    let said = refused(FlagExperiment { url: None, insecure: false, ..http });
+    assert!(said.starts_with("--system: the system `http` without `url`"), "{said}");
     let said = refused(FlagExperiment { allow_writes: false, ..redis.clone() });
     assert!(said.contains("--setup: set-up would write"), "{said}");
-    let said = refused(FlagExperiment { url: None, allow_writes: false, setup: vec![], ..redis.clone() });
-    assert!(said.starts_with("--system: the system `redis` without `url`"), "{said}");
+    let private = FlagExperiment { url: None, allow_writes: false, ..redis.clone() };
+    let experiment = from_flags(&private).unwrap();
+    assert_eq!((experiment.system.url.as_ref(), experiment.judge.drain), (None, true));
+    survives(&experiment);
     let said = refused(FlagExperiment { operations: strings(&["GET $2"]), ..redis.clone() });
     assert!(said.starts_with("--operation GET $2: the command takes `$2`"), "{said}");
     let said = refused(FlagExperiment { operations: vec![], parameters: vec![], ..redis });

@@ -84,9 +84,9 @@ fn hot_row_varies_the_rows_and_the_clients() {
         GeneratorSpec::Uniform { min: 1, max } => max,
         ref other => panic!("{other:?}"),
     };
-    assert_eq!([0, 1, 2, 3].map(max), [1000, 1, 1000, 1]);
-    assert_eq!(plan.variants.iter().map(|variant| variant.clients).collect::<Vec<_>>(), [8, 8, 1, 1]);
-    assert_eq!(plan.plan.load_summary, "increment · 1–8 clients");
+    assert_eq!([0, 1, 2, 3, 4, 5].map(max), [1000, 1, 10, 1, 1000, 1]);
+    assert_eq!(plan.variants.iter().map(|variant| variant.clients).collect::<Vec<_>>(), [8, 8, 8, 8, 1, 1]);
+    assert_eq!(plan.plan.load_summary, "increment, append · 1–8 clients");
 }
 
 #[test]
@@ -145,13 +145,14 @@ fn names_of_settings_take_the_systems_spelling() {
 
 #[test]
 fn the_same_options_give_the_same_plan_also_from_the_stored_text() {
+    let description = weigh_lab::systems::describe(&experiment::find("postgres/bulk").unwrap()).unwrap();
     for shipped in experiment::shipped().iter().filter(|shipped| shipped.name.starts_with("postgres/")) {
         let experiment = shipped.parse().unwrap();
         let options = ResolveOptions { budget: Some(Duration::from_secs(33)), ..options() };
-        let first = resolve(&experiment, &super::postgres(), options).unwrap();
+        let first = resolve(&experiment, &description, options).unwrap();
         assert_eq!(first.plan.judge.budget_s, 33.0);
         let stored = experiment::parse("stored.toml", &first.experiment.to_toml()).unwrap();
-        let again = resolve(&stored, &super::postgres(), super::resolve::options()).unwrap();
+        let again = resolve(&stored, &description, super::resolve::options()).unwrap();
         assert_eq!(again, first);
     }
 }
@@ -175,6 +176,14 @@ fn shipped_experiments_fit_the_real_systems() {
             "commands" => SystemDescription::default(),
             _ => weigh_lab::systems::describe(&experiment).unwrap(),
         };
+        let lacking = |need: &weigh_lab::systems::Capability| {
+            description.lacks.iter().find(|lack| lack.capability == *need)
+        };
+        if let Some(lack) = experiment.needs.iter().find_map(lacking) {
+            let refused = resolve(&experiment, &description, options()).unwrap_err().to_string();
+            assert!(refused.contains(&lack.why), "{}: {refused}", shipped.name);
+            continue;
+        }
         let plan = resolve(&experiment, &description, options()).unwrap_or_else(|errors| panic!("{errors}"));
         assert!(plan.variants.len() >= 2, "{}", shipped.name);
     }

@@ -120,6 +120,9 @@ impl InlineWorker<'_> {
         let outcome = client.execute(operation, &mut slot.stream.parameters(operation));
         self.now_ns = self.timeline.now_ns();
         let run = Run { operation, intended_ns, sent_ns, count: 1 };
+        if self.recorder.wants_first_calls() && slot.number == 0 && outcome.is_done() {
+            self.recorder.first_call(&run, self.now_ns);
+        }
         match outcome {
             Outcome::Success => self.recorder.success(&run, self.now_ns),
             other => {

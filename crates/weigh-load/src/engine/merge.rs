@@ -40,6 +40,7 @@ pub(super) fn merge(
         },
         schedule: if open { Some(ScheduleReport::empty()?) } else { None },
         operations,
+        first_calls: Vec::new(),
         bins_100ms: vec![0; bins_until(ended_ns)],
         client_user: Duration::ZERO,
         client_system: Duration::ZERO,
@@ -111,6 +112,7 @@ impl LoadReport {
         self.operations_total += recorder.total;
         self.misses += recorder.misses;
         self.reconnects += recorder.reconnects;
+        self.first_calls.extend(recorder.first_calls.iter().copied().map(Duration::from_nanos));
         absorb_messages(&mut self.errors, &recorder.errors);
         absorb_messages(&mut self.item_errors, &recorder.item_errors);
         for (sum, bin) in self.bins_100ms.iter_mut().zip(&recorder.bins) {

@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use super::timeline::Timeline;
 use crate::driver::Outcome;
 use crate::error::LoadError;
+use crate::report::FIRST_CALLS;
 
 /// Latencies below this are one bucket, nanoseconds.
 const LATENCY_LOW_NS: u64 = 100;
@@ -52,6 +53,10 @@ pub(super) struct Recorder {
     pub(super) item_errors: Messages,
     pub(super) misses: u64,
     pub(super) reconnects: u64,
+    /// Latencies of client 0's first calls, nanoseconds; filled until `first_calls_left` is 0.
+    pub(super) first_calls: Vec<u64>,
+    /// 0 from the start in workers without client 0.
+    first_calls_left: usize,
     /// When the last operation ended, in whatever way.
     pub(super) last_ns: u64,
 }
@@ -71,8 +76,31 @@ impl Recorder {
             item_errors: Messages::default(),
             misses: 0,
             reconnects: 0,
+            first_calls: Vec::new(),
+            first_calls_left: 0,
             last_ns: 0,
         })
+    }
+
+    /// Makes room for the first calls of client 0, which is this worker's.
+    pub(super) fn keep_first_calls(&mut self) {
+        self.first_calls.reserve_exact(FIRST_CALLS);
+        self.first_calls_left = FIRST_CALLS;
+    }
+
+    /// Whether first calls are still missing: asked once per read, and false for nearly all of a load.
+    #[inline]
+    pub(super) fn wants_first_calls(&self) -> bool {
+        self.first_calls_left > 0
+    }
+
+    /// A run of client 0 completed without error at `now_ns`, warm-up or not.
+    #[cold]
+    pub(super) fn first_call(&mut self, run: &Run, now_ns: u64) {
+        let count = usize::try_from(run.count).unwrap_or(usize::MAX).min(self.first_calls_left);
+        let latency_ns = now_ns.saturating_sub(run.intended_ns);
+        self.first_calls.extend(std::iter::repeat_n(latency_ns, count));
+        self.first_calls_left -= count;
     }
 
     /// A run of operations completed without error at `now_ns`.
@@ -210,6 +238,19 @@ mod tests {
         assert_eq!((recorder.total, recorder.misses, recorder.latencies[0].len()), (2, 1, 2));
         assert_eq!((recorder.item_errors.map()["duplicate"], recorder.errors.map()["no"]), (3, 1));
         assert_eq!(recorder.last_ns, 3 * MS);
+    }
+
+    #[test]
+    fn first_calls_are_kept_up_to_their_number() {
+        let mut recorder = Recorder::new(Timeline::of_ms(200, 450, false), 1, false).unwrap();
+        assert!(!recorder.wants_first_calls(), "not this worker's client");
+        recorder.keep_first_calls();
+        let made_for = recorder.first_calls.capacity();
+        recorder.first_call(&run(0, 1, 1), 4 * MS);
+        recorder.first_call(&run(0, 3, 200), 5 * MS);
+        assert!(!recorder.wants_first_calls());
+        assert_eq!(recorder.first_calls[..3], [3 * MS, 2 * MS, 2 * MS]);
+        assert_eq!((recorder.first_calls.len(), recorder.first_calls.capacity()), (FIRST_CALLS, made_for));
     }
 
     #[test]

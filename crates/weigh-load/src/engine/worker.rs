@@ -88,6 +88,9 @@ impl Task {
         for message in messages {
             recorder.failure(message, 1);
         }
+        if self.clients.contains(&0) {
+            recorder.keep_first_calls();
+        }
         match self.event_loop.take() {
             Some(event_loop) => socket::run(self, event_loop, timeline, recorder, connections),
             None => inline_worker::run(self, timeline, recorder, connections),

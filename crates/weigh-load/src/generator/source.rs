@@ -52,6 +52,7 @@ impl SequenceCounter {
 #[derive(Clone, Debug)]
 enum Source {
     Sequence { start: i64 },
+    Repeats { start: i64, every: i64 },
     Constant,
     Uniform(Uniform<i64>),
     Zipf { min: i64, ranks: Zipf, scatter: Option<Scatter> },
@@ -90,6 +91,9 @@ impl Generator {
         let number = Current::Integer(0);
         match *spec {
             GeneratorSpec::Sequence { start } => (Source::Sequence { start }, number),
+            GeneratorSpec::Repeats { start, every } => {
+                (Source::Repeats { start, every: i64::from(every.max(2)) }, number)
+            }
             GeneratorSpec::Uniform { min, max } => match Uniform::new_inclusive(min, max) {
                 Ok(uniform) => (Source::Uniform(uniform), number),
                 Err(_) => (Source::Constant, Current::Integer(min)),
@@ -120,6 +124,12 @@ impl Generator {
         match (&self.source, &mut self.current) {
             (Source::Sequence { start }, Current::Integer(value)) => {
                 *value = start.saturating_add(sequence.take())
+            }
+            (Source::Repeats { start, every }, Current::Integer(value)) => {
+                let place = sequence.take();
+                // Counted from the trial's first value, so that every trial repeats at the same places.
+                let repeats = place % TRIAL_STRIDE % every == 0;
+                *value = start.saturating_add(place - i64::from(repeats));
             }
             (Source::Uniform(uniform), Current::Integer(value)) => *value = uniform.sample(random),
             (Source::Zipf { min, ranks, scatter }, Current::Integer(value)) => {

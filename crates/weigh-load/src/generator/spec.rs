@@ -22,6 +22,15 @@ pub enum GeneratorSpec {
         #[serde(default)]
         start: i64,
     },
+    /// A sequence in which every so many-th value is the one before it once more: what shows how a store reports
+    /// duplicates of a key.
+    Repeats {
+        /// Every value is at least this; as that of a sequence.
+        #[serde(default)]
+        start: i64,
+        /// Of so many values one is a repetition; at least 2.
+        every: u32,
+    },
     /// Integers, each equally likely.
     Uniform {
         /// Smallest value.
@@ -104,6 +113,9 @@ pub enum GeneratorError {
     /// A choice without values.
     #[error("`values` must name at least one value")]
     NoValues,
+    /// A sequence that would repeat everything.
+    #[error("`every` must be 2 or more, not `{0}`")]
+    Every(u32),
     /// A start that leaves no room for a run's values.
     #[error("`start` must be 0 to 2^62, not `{0}`")]
     Start(i64),
@@ -117,7 +129,10 @@ impl GeneratorSpec {
             fits.then_some(()).ok_or(GeneratorError::Size { size, smallest })
         };
         match *self {
-            Self::Sequence { start } if !(0..=1 << 62).contains(&start) => Err(GeneratorError::Start(start)),
+            Self::Sequence { start } | Self::Repeats { start, .. } if !(0..=1 << 62).contains(&start) => {
+                Err(GeneratorError::Start(start))
+            }
+            Self::Repeats { every, .. } if every < 2 => Err(GeneratorError::Every(every)),
             Self::Uniform { min, max } | Self::Zipf { min, max, .. } if min > max => {
                 Err(GeneratorError::EmptyRange { min, max })
             }
@@ -164,6 +179,10 @@ mod tests {
             "`values` must name at least one value"
         );
         assert_eq!(message(&GeneratorSpec::Sequence { start: -1 }), "`start` must be 0 to 2^62, not `-1`");
+        assert_eq!(
+            message(&GeneratorSpec::Repeats { start: 0, every: 1 }),
+            "`every` must be 2 or more, not `1`"
+        );
     }
 
     #[test]

@@ -124,6 +124,11 @@ impl Parameters<'_> {
         }
         Row { generators: &self.operation.generators }
     }
+
+    /// The next draw gives the values of the last one again: for a client that asks two servers about the same thing.
+    pub fn again(&mut self) {
+        self.operation.drawn_ahead = true;
+    }
 }
 
 /// One value for every parameter of an operation, until the next draw.
@@ -249,6 +254,25 @@ mod tests {
         }
         // The first trial's values are dense: a b-tree grows at its right edge.
         assert!(seen.contains(&101) && seen.contains(&(100 + 2 * 200 * 5)));
+    }
+
+    #[test]
+    fn one_value_in_so_many_stands_twice() {
+        let operations = [operation("a", 1, vec![GeneratorSpec::Repeats { start: 100, every: 50 }])];
+        let mut seen = std::collections::BTreeMap::<i64, u32>::new();
+        let mut streams: Vec<_> =
+            (0..4).map(|client| ParameterStream::new(&operations, 1, client, 4, 3)).collect();
+        for _ in 0..250 {
+            for stream in &mut streams {
+                match stream.parameters(0).draw().get(0) {
+                    Some(Value::Integer(value)) => *seen.entry(value).or_default() += 1,
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        // A thousand values of four clients together: twenty of them stand twice, each of those exactly twice.
+        assert_eq!(seen.len(), 980);
+        assert_eq!(seen.values().filter(|count| **count == 2).count(), 20);
     }
 
     #[test]

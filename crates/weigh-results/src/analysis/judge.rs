@@ -32,7 +32,8 @@ pub struct Comparison {
     pub units: u32,
     /// Nominal two-sided level of the interval at its look.
     pub nominal_p: Option<f64>,
-    /// Undecided: units needed in all to see a difference as small as the one that matters.
+    /// Undecided: units needed in all for a verdict: for the estimate to be told from 0 or from the difference that matters
+    /// if it stays where it is, or for a difference that matters to be told from none, whichever comes sooner.
     pub units_needed: Option<u32>,
     /// Smallest difference that the present noise lets the whole budget see (relative).
     pub detectable: Option<f64>,
@@ -144,7 +145,14 @@ fn foresee(comparison: &mut Comparison, rule: &JudgeRule, boundary: &Boundary) {
     let half = interval.half_width();
     comparison.detectable = planner::detectable(half, now, boundary).map(f64::exp_m1);
     if comparison.decision == Decision::Undecided {
-        comparison.units_needed = planner::units_needed(half, now, boundary, rule.difference.ln_1p());
+        // Either verdict would do, the size may come later. An estimate next to the difference that matters would be decided by
+        // no amount of time, and would not stay there: then the units that tell such a difference from none.
+        let matters = rule.difference.ln_1p();
+        let same = planner::units_for_half_width(half, now, boundary, matters - interval.estimate.abs());
+        let different = [interval.estimate.abs(), matters]
+            .into_iter()
+            .filter_map(|effect| planner::units_needed(half, now, boundary, effect));
+        comparison.units_needed = different.chain(same).min();
     }
 }
 

@@ -12,6 +12,8 @@ pub mod because;
 mod checks;
 mod costs;
 mod doubts;
+pub mod factors;
+pub mod first_calls;
 pub mod growth;
 pub mod judge;
 pub mod per_trial;
@@ -24,6 +26,8 @@ mod tests;
 pub use because::Because;
 pub use checks::{AaCheck, AaOutcome, SelfChecks};
 pub use costs::CostPerOp;
+pub use factors::Factors;
+pub use first_calls::FirstCalls;
 pub use growth::Growth;
 pub use judge::Comparison;
 pub(crate) use rounds::median;
@@ -56,6 +60,8 @@ pub struct Analysis {
     pub because: Vec<Because>,
     /// How the metrics grow along an ordered numeric factor, if the plan sweeps one.
     pub growth: Option<Growth>,
+    /// Which settings make the difference, if the variants are every combination of two or more factors.
+    pub factors: Option<Factors>,
     /// Every doubt: the runner's and those visible in the data.
     pub doubts: Vec<Doubt>,
     /// The doubt that withholds the verdict, if one does.
@@ -73,6 +79,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let variants = summary::summaries(run, &rounds);
     let because = because::because(run, &rounds, &variants);
     let growth = growth::growth(run, &rounds, &variants);
+    let factors = factors::factors(run, &rounds);
     let mut doubts = run.doubts.clone();
     doubts.extend(doubts::visible(run, &rounds, &comparisons, &aa, &self_checks, &variants));
     doubts.sort_by_key(|doubt| doubt.kind);
@@ -88,6 +95,7 @@ pub fn analyse(run: &Run) -> Analysis {
         variants,
         because,
         growth,
+        factors,
         doubts,
         verdict_withheld,
         round_s: rounds.round_s,

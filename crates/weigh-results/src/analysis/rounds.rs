@@ -323,6 +323,14 @@ fn quantile_s(histogram: &Histogram<u64>, quantile: f64) -> f64 {
     histogram.value_at_quantile(quantile) as f64 / 1e9
 }
 
+/// ln of a variant's value in one round; the copies of the baseline together.
+pub(crate) fn log_value(observation: &Observation, variant: usize) -> Option<f64> {
+    let of_variant = observation.values.iter().filter(|(slot, _)| slot.variant == variant);
+    let logs: Vec<f64> = of_variant.map(|(_, value)| value.ln()).collect();
+    #[expect(clippy::cast_precision_loss, reason = "there are two copies at most")]
+    (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+}
+
 /// The percentile a metric is about, as a fraction.
 pub(crate) fn quantile_of(metric: Metric) -> Option<f64> {
     match metric {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weigh_stats::Interval;
 
 use super::costs::{self, CostPerOp, INFORMATION_P};
+use super::first_calls::{self, FirstCalls};
 use super::judge;
 use super::rounds::{Rounds, median, whole_ops};
 use crate::model::{Metric, Run, Slot};
@@ -35,6 +36,12 @@ pub struct VariantSummary {
     pub item_errors: BTreeMap<String, u64>,
     /// Median of gauges at the end of trials.
     pub gauges: BTreeMap<String, f64>,
+    /// Operations answered without error in whole trials, warm-up and drain included: what failures are compared with.
+    pub answered: f64,
+    /// What the first operations of a trial took, where trials carry it.
+    pub first_calls: Option<FirstCalls>,
+    /// Versions of the server that it ran on, if they are known; more than one only if it was replaced meanwhile.
+    pub versions: Vec<String>,
     /// Client user-mode CPU per operation, seconds.
     pub client_user_per_op_s: Option<f64>,
     /// Median CPU use of the busiest client thread, fraction of a core.
@@ -76,7 +83,13 @@ pub(crate) fn summaries(run: &Run, rounds: &Rounds<'_>) -> Vec<VariantSummary> {
                     information.push(Information { metric: *metric, interval });
                 }
             }
-            VariantSummary { medians, information, ..figures(run, rounds, variant) }
+            let usual_s = medians.get(&Metric::LatencyP50).copied();
+            VariantSummary {
+                first_calls: first_calls::of(rounds.trials_of(variant), usual_s),
+                medians,
+                information,
+                ..figures(run, rounds, variant)
+            }
         })
         .collect()
 }
@@ -118,7 +131,22 @@ fn figures(run: &Run, rounds: &Rounds<'_>, variant: usize) -> VariantSummary {
         misses,
         item_errors,
         gauges: gauges.into_iter().filter_map(|(key, values)| Some((key, median(values)?))).collect(),
+        answered,
+        first_calls: None,
+        versions: versions(run, variant),
         client_user_per_op_s: per_op,
         client_busiest: median(trials.iter().map(|trial| trial.client.busiest_thread).collect()),
     }
+}
+
+/// In the order they were first seen.
+fn versions(run: &Run, variant: usize) -> Vec<String> {
+    let mut versions: Vec<String> = Vec::new();
+    let serves = |slots: &[Slot]| slots.iter().any(|slot| slot.variant == variant);
+    for instance in run.instances.iter().filter(|instance| serves(&instance.slots)) {
+        if !instance.version.is_empty() && !versions.contains(&instance.version) {
+            versions.push(instance.version.clone());
+        }
+    }
+    versions
 }

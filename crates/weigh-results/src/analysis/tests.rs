@@ -75,6 +75,7 @@ impl Synthetic {
                 alpha: 0.05,
                 goal: Goal::Size,
                 budget_s: 300.0,
+                factorial: false,
             },
             measure_s: 1.0,
             settle_s: 0.2,

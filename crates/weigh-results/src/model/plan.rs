@@ -66,6 +66,9 @@ pub struct JudgeRule {
     pub goal: Goal,
     /// Time for the whole run, seconds, start-up included.
     pub budget_s: f64,
+    /// Variants that are decided go on being measured: what factors do together needs every variant in every round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub factorial: bool,
 }
 
 /// What is asked of a *different* verdict before measuring stops.

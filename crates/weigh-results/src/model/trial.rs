@@ -55,6 +55,10 @@ pub struct Trial {
     /// Open loop: how the schedule was kept.
     #[serde(default)]
     pub schedule: Option<ScheduleRecord>,
+    /// Latencies of the first operations of one client, in the order they were answered, microseconds: from the start of the load,
+    /// warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first_calls_us: Vec<f64>,
     /// Operations completed per 100 ms from the start of the load, warm-up included.
     #[serde(default)]
     pub bins_100ms: Vec<u64>,

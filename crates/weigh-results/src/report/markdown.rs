@@ -44,6 +44,7 @@ fn section(run: &Run, analysis: &Analysis, named: bool) -> String {
     page.push_str(&format!("{}\n\n", text(&terminal::facts(run, analysis).join(" · "))));
     page.push_str(&the_table(run, analysis));
     page.push_str(&reasons(run, analysis));
+    page.push_str(&findings(run, analysis));
     page.push_str(&checks(run, analysis));
     page.push_str(&doubts(run, analysis));
     page.push_str(&again(run));
@@ -79,6 +80,51 @@ fn reasons(run: &Run, analysis: &Analysis) -> String {
         .map(|sentence| format!("- {}\n", sentence_of(&run.header.plan, &sentence)))
         .collect();
     if told.is_empty() { String::new() } else { format!("Because\n\n{}\n", told.concat()) }
+}
+
+/// Sweeps, factors, first calls, and what was reported back.
+fn findings(run: &Run, analysis: &Analysis) -> String {
+    let plan = &run.header.plan;
+    let mut out = String::new();
+    let lists = [
+        ("Growth", super::growth::sentences(run, analysis)),
+        ("Factors", super::factors::sentences(run, analysis)),
+    ];
+    for (title, sentences) in lists.into_iter().filter(|(_, sentences)| !sentences.is_empty()) {
+        let items: String =
+            sentences.iter().map(|sentence| format!("- {}\n", sentence_of(plan, sentence))).collect();
+        out.push_str(&format!("{title}\n\n{items}\n"));
+    }
+    let (headings, rows) = super::first_calls::table(run, analysis);
+    if !rows.is_empty() {
+        out.push_str(&folded("What the first calls of a trial took", &rows_of(&headings, &rows)));
+    }
+    let reported = super::reported::all(analysis);
+    if !reported.is_empty() {
+        let headings = ["variant", "reported back", "how often"].map(str::to_owned);
+        let row = |one: &super::reported::Reported<'_>| {
+            vec![
+                words::variant_name(plan, one.variant).to_owned(),
+                one.message.to_owned(),
+                one.how_many(plan),
+            ]
+        };
+        out.push_str(&format!("{}\n", rows_of(&headings, &reported.iter().map(row).collect::<Vec<_>>())));
+    }
+    out
+}
+
+/// A table whose first column are names.
+fn rows_of(headings: &[String], rows: &[Vec<String>]) -> String {
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut out = row(headings.iter().map(|heading| cell(heading)).collect());
+    out.push_str(&row(headings.iter().map(|_| ":--".to_owned()).collect()));
+    for cells in rows {
+        let shown = cells.iter().enumerate();
+        let shown = shown.map(|(place, text)| if place == 0 { code_in_table(text) } else { cell(text) });
+        out.push_str(&row(shown.collect()));
+    }
+    out
 }
 
 fn checks(run: &Run, analysis: &Analysis) -> String {

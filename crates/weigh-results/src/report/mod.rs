@@ -9,6 +9,7 @@
 //! - [`compare`]: two runs side by side, never without the doubt that belongs to it.
 //! - [`plan`]: what a run would do.
 //! - [`selftest`]: whether weigh measures right on a machine.
+//! - [`factors`], [`growth`], [`first_calls`]: sentences about what a run shows besides its verdicts.
 //! - [`list`]: stored runs, one line each.
 //! - [`live`]: how it stands after a round, for a screen while the run goes on.
 //! - [`load`]: one load by itself.
@@ -22,6 +23,9 @@ pub mod compare;
 mod counters;
 pub mod csv;
 mod distribution;
+pub mod factors;
+mod field;
+pub mod first_calls;
 pub mod growth;
 pub mod html;
 pub mod json;
@@ -31,6 +35,7 @@ pub mod live;
 pub mod load;
 pub mod markdown;
 pub mod plan;
+mod reported;
 pub mod selftest;
 mod table;
 pub mod terminal;

@@ -21,6 +21,9 @@ const OF_COMMANDS: [(&str, &str); 5] = [
     ("preempted", "command.involuntary_switches"),
 ];
 
+/// Heading of the column with the field's figures.
+pub(super) const FIELD: &str = "seen elsewhere";
+
 /// The table of a run.
 pub(super) fn of(run: &Run, analysis: &Analysis, width: usize) -> Table {
     let names =
@@ -32,7 +35,8 @@ pub(super) fn of(run: &Run, analysis: &Analysis, width: usize) -> Table {
     }
     columns.extend(cost_columns(run, analysis));
     columns.extend(debt(analysis));
-    columns.extend(misses(analysis));
+    columns.extend(versions(analysis));
+    columns.extend(hit_ratio(analysis));
     columns.extend(errors(analysis));
     columns.extend(field(run));
     Table { columns }
@@ -139,7 +143,8 @@ fn cost_columns(run: &Run, analysis: &Analysis) -> Vec<TableColumn> {
     for (place, (heading, counter)) in wanted.into_iter().enumerate() {
         let values: Vec<Option<f64>> =
             analysis.variants.iter().map(|summary| cost(summary, counter)).collect();
-        if values.iter().all(Option::is_none) {
+        // Nothing of it anywhere: the column says no more than its absence.
+        if values.iter().all(|value| value.is_none_or(|value| value == 0.0)) {
             continue;
         }
         let unit = Unit::of_counter(counter);
@@ -176,11 +181,25 @@ fn debt(analysis: &Analysis) -> Option<TableColumn> {
 }
 
 /// Only there if anything was asked for and not found: a cache without the key is faster, and of less use.
-fn misses(analysis: &Analysis) -> Option<TableColumn> {
+fn hit_ratio(analysis: &Analysis) -> Option<TableColumn> {
     let share = |summary: &VariantSummary| summary.misses.unwrap_or(0.0);
     let any = analysis.variants.iter().any(|summary| share(summary) > 0.0);
-    let cells = analysis.variants.iter().map(|summary| Cell::new(units::percent(share(summary)))).collect();
-    any.then(|| TableColumn { heading: "misses".into(), cells, left: false, priority: Some(85) })
+    let hits = |summary: &VariantSummary| Cell::new(units::percent((1.0 - share(summary)).max(0.0)));
+    let cells = analysis.variants.iter().map(hits).collect();
+    any.then(|| TableColumn { heading: "hit ratio".into(), cells, left: false, priority: Some(85) })
+}
+
+/// Only there if variants ran on different versions of the server.
+fn versions(analysis: &Analysis) -> Option<TableColumn> {
+    let of = |summary: &VariantSummary| summary.versions.join(" / ");
+    let known: BTreeSet<String> = analysis.variants.iter().map(of).collect();
+    let cells = analysis.variants.iter().map(|summary| Cell::new(of(summary))).collect();
+    (known.len() > 1).then(|| TableColumn {
+        heading: "version".into(),
+        cells,
+        left: true,
+        priority: Some(80),
+    })
 }
 
 /// Only there if anything failed, items of bulks among it; then it is never dropped.
@@ -207,5 +226,5 @@ fn field(run: &Run) -> Option<TableColumn> {
         })
         .collect();
     let known = plan.variants.iter().any(|variant| names.contains(&variant.name));
-    known.then(|| TableColumn { heading: "seen elsewhere".into(), cells, left: true, priority: Some(10) })
+    known.then(|| TableColumn { heading: FIELD.into(), cells, left: true, priority: Some(10) })
 }

@@ -3,11 +3,10 @@
 //! [`render`] is the page: question, table, verdict, reasons, A/A check, doubts, distributions. [`whereabouts`] is what
 //! follows it: where the run is stored and what can be done with it.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::layout::{Ink, Style};
-use super::{distribution, table, units, words};
+use super::{distribution, factors, field, first_calls, growth, reported, table, units, words};
 use crate::analysis::{AaOutcome, Analysis};
 use crate::model::{FinishReason, Replication, Run};
 
@@ -19,6 +18,7 @@ pub fn render(run: &Run, analysis: &Analysis, style: &Style) -> String {
     page.push_str(&the_table(run, analysis, style));
     page.push('\n');
     page.push_str(&verdict(run, analysis, style));
+    page.push_str(&reported::paragraphs(run, analysis, style));
     page.push_str(&checks(run, analysis, style));
     page.push_str(&doubts(run, analysis, style));
     let plot = distribution::plot(run, style);
@@ -69,11 +69,19 @@ pub(super) fn facts(run: &Run, analysis: &Analysis) -> Vec<String> {
     facts
 }
 
-/// `postgres 15.18`; every version there is, if variants differ in it.
+/// `postgres 15.18`; every version there is, if variants differ in it: `postgres 14.24 / 16.15`.
 pub(super) fn system(run: &Run) -> String {
-    let versions: BTreeSet<&str> = run.instances.iter().map(|instance| instance.version.as_str()).collect();
-    let versions: Vec<&str> = versions.into_iter().filter(|version| !version.is_empty()).collect();
-    [run.header.plan.system.as_str(), &versions.join("/")].join(" ").trim_end().to_owned()
+    let mut instances: Vec<_> =
+        run.instances.iter().filter(|instance| !instance.version.is_empty()).collect();
+    // In plan order, whichever was started first.
+    instances.sort_by_key(|instance| instance.slots.iter().map(|slot| slot.variant).min());
+    let mut versions: Vec<&str> = Vec::new();
+    for instance in instances {
+        if !versions.contains(&instance.version.as_str()) {
+            versions.push(&instance.version);
+        }
+    }
+    [run.header.plan.system.as_str(), &versions.join(" / ")].join(" ").trim_end().to_owned()
 }
 
 /// `34 rounds of 2 s`, `36 rounds of 1 s in 6 epochs`.
@@ -92,7 +100,10 @@ pub(super) fn rounds(run: &Run, analysis: &Analysis) -> String {
 }
 
 fn the_table(run: &Run, analysis: &Analysis, style: &Style) -> String {
-    let (mut text, dropped) = table::of(run, analysis, style.width).render(style);
+    let mut table = table::of(run, analysis, style.width);
+    // The field's words are long: they are told below, with room.
+    table.columns.retain(|column| column.heading != table::FIELD);
+    let (mut text, dropped) = table.render(style);
     if !dropped.is_empty() {
         let note = format!("not shown at {} columns: {}", style.width, dropped.join(", "));
         for line in super::layout::wrap(&style.letters(&note), style.width) {
@@ -116,7 +127,10 @@ fn verdict(run: &Run, analysis: &Analysis, style: &Style) -> String {
             label = "";
         }
     }
-    text.push_str(&super::growth::paragraphs(run, analysis, style));
+    text.push_str(&growth::paragraphs(run, analysis, style));
+    text.push_str(&factors::paragraphs(run, analysis, style));
+    text.push_str(&first_calls::paragraphs(run, analysis, style));
+    text.push_str(&field::paragraphs(run, analysis, style));
     text
 }
 

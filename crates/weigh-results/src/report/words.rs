@@ -185,21 +185,27 @@ fn undecided(run: &Run, analysis: &Analysis, comparison: &Comparison, interval: 
     } else {
         text.push_str(&format!(", so differences above {} are excluded", units::percent(above)));
     }
-    if let Some(more_s) = more_time_s(run, analysis, comparison) {
-        let matters = units::planned_percent(plan.judge.difference);
-        if more_s > OUT_OF_REACH_S {
-            let hint = "a quieter machine or a steadier load would help more than time";
-            text.push_str(&format!(
-                "; whether it is within {matters} is out of reach with this noise: {hint}"
-            ));
-        } else {
-            text.push_str(&format!(
-                "; about {} more would show whether it is within {matters}",
-                about(more_s)
-            ));
-        }
-    }
+    text.push_str(&what_it_takes(run, analysis, comparison));
     text + "."
+}
+
+/// `; about 6 minutes more would decide it (a budget of 11m in all)`, or that no time would help.
+fn what_it_takes(run: &Run, analysis: &Analysis, comparison: &Comparison) -> String {
+    let Some(more_s) = more_time_s(run, analysis, comparison) else {
+        return "; how long it would take to decide cannot be foreseen".to_owned();
+    };
+    if more_s > OUT_OF_REACH_S {
+        let hint = "a quieter machine or a steadier load would help more than time";
+        return format!("; with this noise it would take about {} more to decide it: {hint}", about(more_s));
+    }
+    format!("; about {} more would decide it (a budget of {} in all)", about(more_s), budget(run, more_s))
+}
+
+/// What the run took and what is missing, in the letters of `--budget`, with a little to spare.
+fn budget(run: &Run, more_s: f64) -> String {
+    let spent_s = run.finish.as_ref().map_or(run.header.plan.judge.budget_s, |finish| finish.elapsed_s);
+    let minutes = ((spent_s + 1.05 * more_s) / 60.0).ceil();
+    if minutes < 120.0 { format!("{minutes:.0}m") } else { format!("{:.0}h", (minutes / 60.0).ceil()) }
 }
 
 /// What the budget could have shown at best, if anything is undecided.
@@ -240,7 +246,8 @@ fn about(seconds: f64) -> String {
     match minutes {
         one if one < 1.5 => "a minute".into(),
         few if few < 90.0 => format!("{few:.0} minutes"),
-        many => format!("{:.0} hours", many / 60.0),
+        many if many < 72.0 * 60.0 => format!("{:.0} hours", many / 60.0),
+        ages => format!("{} days", units::figure((ages / 1_440.0).round())),
     }
 }
 
@@ -248,8 +255,18 @@ fn too_early(run: &Run, analysis: &Analysis) -> String {
     if analysis.units == 0 {
         "no round is complete".into()
     } else {
-        format!("{} are not enough", units_of(run, analysis.units))
+        format!("{} are not enough{}", units_of(run, analysis.units), first_verdict(run, analysis))
     }
+}
+
+/// `; 8 rounds are the fewest, about a minute more`
+fn first_verdict(run: &Run, analysis: &Analysis) -> String {
+    let Some(sequence) = run.current_sequence() else { return String::new() };
+    let fewest = crate::analysis::judge::first_look(sequence.replication);
+    let missing = fewest.saturating_sub(analysis.units);
+    let Some(round_s) = analysis.round_s.filter(|_| missing > 0) else { return String::new() };
+    let more_s = f64::from(missing) * f64::from(rounds_per_unit(run)) * round_s;
+    format!("; {} are the fewest, about {} more", units_of(run, fewest), about(more_s))
 }
 
 /// Why a variant differs: its reasons in one sentence, `None` without any.

@@ -9,6 +9,7 @@ mod carry_over;
 mod costs;
 mod design;
 mod ending;
+mod factorial;
 mod growth;
 mod many;
 mod noise;

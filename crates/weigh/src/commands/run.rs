@@ -28,7 +28,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "EXPERIMENT", required_unless_present = "system", conflicts_with_all = FROM_FLAGS)]
     experiment: Option<String>,
 
-    /// The system to weigh: postgres, sqlite, or with --url redis, memcached, mongodb, http
+    /// The system to weigh: postgres, sqlite, redis, memcached, mongodb, or with --url http
     #[arg(long, value_name = "NAME", help_heading = "An experiment from flags")]
     system: Option<String>,
     /// A setting and its levels, like synchronous_commit=on,off; one level is the same for all (repeatable)

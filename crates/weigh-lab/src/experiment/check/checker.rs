@@ -7,9 +7,10 @@ use super::super::combine;
 use super::super::expand::{self, expand};
 use super::super::origin::Half;
 use super::super::read::{arrivals_from_name, default_judge, rate_of_level};
-use super::super::{Experiment, ExperimentError, ExperimentErrors, Level};
+use super::super::{Experiment, ExperimentError, ExperimentErrors, Level, TextKind};
 use super::workload::OPERATIONS_MAX;
 use crate::plan::ResolvedOperation;
+use crate::systems;
 
 impl Experiment {
     /// Checks everything that can be known without a system: for an experiment changed after it was read.
@@ -89,6 +90,14 @@ impl Checker<'_> {
 
     pub(super) fn value_error(&mut self, path: &str, what: impl Into<String>, expected: &str) {
         self.errors.push(self.experiment.origin.error(Half::Value, path, what).expected(expected));
+    }
+
+    /// Whether it has settings we may vary: those of a session at least. A server that is only reached has none, and
+    /// neither has any that does not speak SQL.
+    pub(super) fn has_settings(&self) -> bool {
+        let system = &self.experiment.system;
+        let sql = systems::text_kind(&system.name) == Some(TextKind::Sql);
+        systems::needs_url(&system.name).is_none() && (sql || system.url.is_none())
     }
 
     pub(super) fn is_commands(&self) -> bool {

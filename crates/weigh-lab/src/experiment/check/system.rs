@@ -35,7 +35,7 @@ impl Checker<'_> {
             if let Some(example) = systems::needs_url(name) {
                 let what = format!("the system `{name}` without `url`");
                 let expected = format!(
-                    "`system = {{ name = \"{name}\", url = \"{example}\" }}`: weigh starts no {name} of its own yet"
+                    "`system = {{ name = \"{name}\", url = \"{example}\" }}`: weigh starts no {name} of its own"
                 );
                 let path = if self.experiment.origin.has("system.name") { "system.name" } else { "system" };
                 self.value_error(path, what, &expected);

@@ -54,8 +54,7 @@ impl Checker<'_> {
         let experiment = self.experiment;
         let operations: Vec<String> =
             experiment.workload.operations.iter().map(|op| op.name.clone()).collect();
-        // Servers that are only reached have none.
-        let has_settings = !self.is_commands() && systems::needs_url(&experiment.system.name).is_none();
+        let has_settings = !self.is_commands() && self.has_settings();
         let private = systems::private_keys(&experiment.system.name).iter().map(|(key, _)| *key);
         let private: Vec<SystemKey> = private.filter(|_| experiment.system.url.is_none()).collect();
         let known = match Key::parse(key) {

@@ -1,6 +1,7 @@
 //! What is done to the system: operations or commands, and whether they may write.
 
-use super::super::{TextKind, sql};
+use super::super::keys::SystemKey;
+use super::super::{OperationSection, TextKind, sql};
 use super::checker::Checker;
 use crate::systems;
 
@@ -67,6 +68,7 @@ impl Checker<'_> {
                 let path = format!("workload.operations[{index}].name");
                 self.value_error(&path, format!("operation `{}` twice", operation.name), "a name of its own");
             }
+            self.cached(index, operation);
             let given = operation.text.kind();
             if let Some(wanted) = kind.filter(|wanted| *wanted != given) {
                 let path = format!("workload.operations[{index}].{}", given.key());
@@ -74,6 +76,22 @@ impl Checker<'_> {
                 let what = format!("`{}` in an operation of the system `{system}`", given.key());
                 self.key_error(&path, what, &format!("`{} = \"…\"`", wanted.key()));
             }
+        }
+    }
+
+    /// Only where weigh can put a cache in front of the server, and where something is kept.
+    fn cached(&mut self, index: usize, operation: &OperationSection) {
+        let system = &self.experiment.system;
+        if operation.cached_as.is_none() {
+            return;
+        }
+        let path = format!("workload.operations[{index}].cached_as");
+        let has_caches = systems::private_keys(&system.name).iter().any(|(key, _)| *key == SystemKey::Cache);
+        if !has_caches {
+            let what = format!("`cached_as` for the system `{}`", system.name);
+            self.key_error(&path, what, "an operation of `postgres`");
+        } else if system.url.is_some() {
+            self.key_error(&path, "both `url` and `cached_as`", "a private server (no `url`)");
         }
     }
 
@@ -88,9 +106,7 @@ impl Checker<'_> {
         if kind == Some(TextKind::Request) && !experiment.workload.prepare.is_empty() {
             self.key_error("workload.prepare", "`prepare` for the system `http`", "none");
         }
-        let reached =
-            experiment.system.url.is_some() || systems::needs_url(&experiment.system.name).is_some();
-        if reached && kind.is_some_and(|kind| kind != TextKind::Sql) && !experiment.settings.is_empty() {
+        if !self.is_commands() && !self.has_settings() && !experiment.settings.is_empty() {
             let what = format!("`settings` for the system `{}`", experiment.system.name);
             self.key_error("settings", what, "no settings: a server at a URL is not reconfigured");
         }

@@ -37,8 +37,10 @@ impl Expander<'_> {
         };
         // SQL is repeated by the driver; what the other texts say about it was reported.
         let repeat = if matches!(text, ResolvedText::Sql(_)) { repeat } else { 1 };
-        let resolved =
-            ResolvedOperation { name: operation.name.clone(), weight, text, parameters, repeat, items };
+        let cached_as =
+            operation.cached_as.as_deref().map(|key| self.fill(&format!("{path}.cached_as"), key));
+        let name = operation.name.clone();
+        let resolved = ResolvedOperation { name, weight, text, parameters, repeat, items, cached_as };
         if self.errors.len() == before {
             self.check_by_driver(&path, &resolved);
         }

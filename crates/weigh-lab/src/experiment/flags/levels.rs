@@ -91,6 +91,7 @@ impl FlagReader {
             goal: goal.unwrap_or(default.goal),
             budget: self.duration("--budget", flags.budget).unwrap_or(default.budget),
             drain: default.drain,
+            factorial: default.factorial,
         }
     }
 

@@ -50,6 +50,7 @@ pub(super) fn plain(name: &str, text: OperationText) -> OperationSection {
         repeat: one(),
         rows: one(),
         items: one(),
+        cached_as: None,
     }
 }
 

@@ -27,7 +27,8 @@ const ROOT_KEYS: [&str; 12] = [
     "name", "question", "system", "needs", "settings", "workload", "commands", "load", "factors", "variants",
     "judge", "field",
 ];
-const JUDGE_KEYS: [&str; 7] = ["baseline", "metric", "metrics", "difference", "goal", "budget", "drain"];
+const JUDGE_KEYS: [&str; 8] =
+    ["baseline", "metric", "metrics", "difference", "goal", "budget", "drain", "factorial"];
 const LOAD_KEYS: [&str; 9] =
     ["clients", "threads", "pipeline", "rate", "arrivals", "timeout", "operations", "trial", "settle"];
 const SYSTEM_KEYS: [&str; 13] = [
@@ -196,6 +197,7 @@ pub(in crate::experiment) fn default_judge(system: &SystemSection, open_loop: bo
         goal: Goal::Size,
         budget: Duration::from_secs(300),
         drain: !commands && system.url.is_none(),
+        factorial: false,
     }
 }
 
@@ -411,6 +413,7 @@ impl<'r> Parts<'r> {
             goal: self.reader.parsed(&section, "goal", GOAL_NAMES, goal_from_name).unwrap_or(default.goal),
             budget: self.duration(&section, "budget").unwrap_or(default.budget),
             drain: self.reader.boolean(&section, "drain").unwrap_or(default.drain),
+            factorial: self.reader.boolean(&section, "factorial").unwrap_or(default.factorial),
         }
     }
 

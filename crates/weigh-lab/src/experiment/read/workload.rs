@@ -19,7 +19,7 @@ use crate::experiment::{
 /// Keys of `[workload]`.
 pub(super) const WORKLOAD_KEYS: [&str; 5] = ["setup", "prepare", "vars", "unit", "operations"];
 /// Keys every operation may have.
-const OPERATION_KEYS: [&str; 6] = ["name", "weight", "parameters", "repeat", "rows", "items"];
+const OPERATION_KEYS: [&str; 7] = ["name", "weight", "parameters", "repeat", "rows", "items", "cached_as"];
 /// Keys that are an operation's text, or belong to one.
 const TEXT_KEYS: [&str; 8] =
     ["sql", "command", "request", "headers", "body", "expect", "expect_body", "expect_length"];
@@ -113,6 +113,7 @@ impl Parts<'_> {
             repeat: self.reader.count(&section, "repeat").unwrap_or_else(|| "1".to_owned()),
             rows: self.reader.count(&section, "rows").unwrap_or_else(|| "1".to_owned()),
             items: self.reader.count(&section, "items").unwrap_or_else(|| "1".to_owned()),
+            cached_as: self.reader.text(&section, "cached_as"),
         }
     }
 

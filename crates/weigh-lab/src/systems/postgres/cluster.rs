@@ -9,11 +9,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use postgres::{Client, NoTls};
+use postgres::Client;
 
-use super::client;
 use super::conf::{self, Settings};
+use super::design::Design;
 use super::instance::{Home, Instance, Shop, fatal_message};
+use super::{client, execute, warm};
 use crate::host::{Cancel, HostError, Tool, UndoId};
 use crate::systems::SystemError;
 
@@ -42,13 +43,30 @@ pub(super) fn init(shop: &Shop, work_dir: &Path) -> Result<(PathBuf, UndoId), Sy
     Ok((data, undo))
 }
 
-/// Has the server itself judge settings, without starting it: `postgres -C`.
+/// Has the server itself judge settings, without starting it (`postgres -C`); gives the bytes its buffers
+/// would take.
 ///
 /// # Errors
 /// What the server says about the first setting it refuses.
-pub(super) fn judge(shop: &Shop, cluster: &Path, who: &str, settings: &Settings) -> Result<(), SystemError> {
+pub(super) fn judge(shop: &Shop, cluster: &Path, who: &str, settings: &Settings) -> Result<u64, SystemError> {
+    let number = |name| {
+        let text = ask(shop, cluster, who, settings, name)?;
+        text.trim().parse::<u64>().map_err(|error| {
+            SystemError::new(format!("cannot read `{name}` out of `{}`", text.trim())).caused_by(error)
+        })
+    };
+    Ok(number("shared_buffers")?.saturating_mul(number("block_size")?))
+}
+
+fn ask(
+    shop: &Shop,
+    cluster: &Path,
+    who: &str,
+    settings: &Settings,
+    name: &str,
+) -> Result<String, SystemError> {
     let mut args = vec!["-D".into(), cluster.as_os_str().to_owned()];
-    args.extend(["-C".into(), "server_version".into()]);
+    args.extend(["-C".into(), name.into()]);
     for (name, value) in settings {
         args.extend(["-c".into(), format!("{name}={value}").into()]);
     }
@@ -59,7 +77,7 @@ pub(super) fn judge(shop: &Shop, cluster: &Path, who: &str, settings: &Settings)
     let (program, user) = (shop.programs.postgres(), shop.user.as_ref());
     let judged = Tool { program: &program, starts: &[], args: &args, dir: cluster, user };
     match judged.run(&shop.changes) {
-        Ok(_) => Ok(()),
+        Ok(output) => Ok(output.stdout),
         Err(HostError::Tool { log, .. }) => {
             let why = fatal_message(&log).unwrap_or_else(|| log.join(" "));
             let error = SystemError::new(format!("the server refuses the settings of {who}: {why}"));
@@ -83,21 +101,17 @@ pub(super) fn prepare(
     cluster: &Path,
     number: usize,
     setup: &[String],
-    common: &Settings,
+    design: &Design,
 ) -> Result<PathBuf, SystemError> {
+    let common = &design.common;
     let home = Home::make(shop, work_dir, &format!("t{number}"))?;
     Instance::copy_and_configure(shop, &home, cluster, &[common])?;
-    let mut template = Instance::start(shop, &home, &["-c", "fsync=off", "-c", "autovacuum=off"])?;
-    for (index, statement) in setup.iter().enumerate() {
-        run(&mut template.admin, statement, &shop.cancel).map_err(|error| {
-            if shop.cancel.is_cancelled() {
-                return SystemError::interrupted();
-            }
-            client::failed(
-                format!("set-up statement {} `{}` failed", index + 1, shortened(statement)),
-                &error,
-            )
-        })?;
+    // VACUUM marks no page visible whose last commit is not in the log yet: none may be late, whatever the trials do.
+    let quick = ["-c", "fsync=off", "-c", "autovacuum=off", "-c", "synchronous_commit=on"];
+    let mut template = Instance::start(shop, &home, &quick, None)?;
+    execute::all(&mut template.admin, "set-up statement", setup, &shop.cancel)?;
+    if design.warms {
+        warm::install(&mut template.admin)?;
     }
     let settled = settle(&mut template.admin, common, &shop.cancel);
     settled.map_err(|error| client::failed("cannot settle the data after the set-up", &error))?;
@@ -115,8 +129,8 @@ pub(super) fn prepare(
 fn settle(admin: &mut Client, common: &Settings, cancel: &Cancel) -> Result<(), postgres::Error> {
     let off =
         common.get("autovacuum").is_some_and(|value| matches!(value.as_str(), "off" | "false" | "no" | "0"));
-    run(admin, if off { "VACUUM" } else { "VACUUM (ANALYZE)" }, cancel)?;
-    run(admin, "CHECKPOINT", cancel)
+    execute::one(admin, if off { "VACUUM" } else { "VACUUM (ANALYZE)" }, cancel)?;
+    execute::one(admin, "CHECKPOINT", cancel)
 }
 
 /// A tablespace is a link to a directory elsewhere: all copies would share it.
@@ -130,23 +144,5 @@ fn refuse_tablespaces(admin: &mut Client) -> Result<(), SystemError> {
             "the set-up makes tablespace `{}`, which all variants would share",
             row.get::<_, &str>(0)
         ))),
-    }
-}
-
-/// Runs a statement; the server is told to cancel it when the run is told to stop.
-fn run(admin: &mut Client, sql: &str, cancel: &Cancel) -> Result<(), postgres::Error> {
-    let token = admin.cancel_token();
-    let ask = || {
-        // Asked again until the statement has ended.
-        token.cancel_query(NoTls).ok();
-    };
-    cancel.during(|| admin.batch_execute(sql), ask)
-}
-
-fn shortened(statement: &str) -> String {
-    let flat = statement.split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &flat[..end]),
-        None => flat,
     }
 }

@@ -78,6 +78,16 @@ const DATABASE: [Figure; 13] = [
     ("blk_read_time * 1000", "block_read_us"),
 ];
 
+/// Of the tables that are there: what went by index and what by walking through, and updates that touched no index. They
+/// fall when a table is dropped, and have no difference then.
+const TABLES: [Figure; 5] = [
+    ("coalesce(sum(seq_scan), 0)", "sequential_scans"),
+    ("coalesce(sum(idx_scan), 0)", "index_scans"),
+    ("coalesce(sum(idx_tup_fetch), 0)", "rows_fetched_by_index"),
+    ("coalesce(sum(n_tup_hot_upd), 0)", "hot_updates"),
+    ("pg_database_size(current_database())", "data_grown_bytes"),
+];
+
 const WAL: [Figure; 3] = [
     ("wal_records", "wal_records"),
     ("wal_fpi", "wal_full_page_images"),
@@ -139,6 +149,10 @@ fn query(major: u32, scope: Scope) -> String {
         ),
         part(&format!("FROM pg_stat_database{databases}"), &summed),
     ];
+    // Walking through all tables and their files takes too long where there are thousands: only in our own.
+    if scope == Scope::Cluster {
+        parts.push(part("FROM pg_stat_user_tables", &TABLES));
+    }
     if major >= 14 {
         parts.push(part("FROM pg_stat_wal", &WAL));
     }
@@ -177,5 +191,6 @@ mod tests {
         assert!(has(17, "pg_stat_checkpointer") && has(17, "(wal_sync)::float8"));
         assert!(has(18, "pg_stat_io") && !has(18, "(wal_sync)::float8"));
         assert!(query(15, Scope::Database).contains("current_database()"));
+        assert!(has(15, "hot_updates") && !query(15, Scope::Database).contains("pg_stat_user_tables"));
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use weigh_results::model::Column;
 
 use super::{client, conf, programs::Programs};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Level, SystemKey, combinations};
 use crate::host::run_tool;
 use crate::systems::SystemError;
 use crate::systems::description::{SettingContext, SettingFacts, SettingKind, SystemDescription};
@@ -62,12 +62,14 @@ const HIDDEN: [(&str, &str, &str); 13] = [
 pub fn describe(experiment: &Experiment) -> Result<SystemDescription, SystemError> {
     match &experiment.system.url {
         Some(url) => describe_remote(url),
-        None => describe_private(experiment.system.bin_dir.as_deref()),
+        None => describe_private(experiment),
     }
 }
 
-fn describe_private(bin_dir: Option<&Path>) -> Result<SystemDescription, SystemError> {
-    let programs = Programs::find(bin_dir)?;
+/// By the version of the baseline; other versions judge their settings themselves before anything is measured.
+fn describe_private(experiment: &Experiment) -> Result<SystemDescription, SystemError> {
+    let bin_dir = experiment.system.bin_dir.as_deref();
+    let programs = Programs::find(bin_dir, version_of_baseline(experiment).as_deref())?;
     let output = run_tool(&programs.postgres(), &["--describe-config".into()], Path::new("/"), None)?;
     let settings = parse(&output.stdout);
     if settings.is_empty() {
@@ -76,8 +78,28 @@ fn describe_private(bin_dir: Option<&Path>) -> Result<SystemDescription, SystemE
             programs.postgres().display()
         )));
     }
-    let columns = columns(major(&programs.version), true);
+    let mut columns = columns(major(&programs.version), true);
+    if is_said(experiment, SystemKey::Memory) || is_said(experiment, SystemKey::Start) {
+        columns.extend(memory_columns());
+    }
     Ok(SystemDescription { version: programs.version, settings, columns, ..SystemDescription::default() })
+}
+
+/// The version the baseline asks for, if it asks for any.
+fn version_of_baseline(experiment: &Experiment) -> Option<String> {
+    let mut all = combinations(experiment).into_iter();
+    let baseline = match &experiment.judge.baseline {
+        Some(name) => all.find(|combination| combination.name == *name),
+        None => all.next(),
+    };
+    let level = baseline.and_then(|found| found.levels.get(SystemKey::Version.name()).map(Level::to_text));
+    level.or_else(|| experiment.system.private.get(&SystemKey::Version).cloned())
+}
+
+/// Whether something is said of it for any variant.
+fn is_said(experiment: &Experiment, key: SystemKey) -> bool {
+    let varied = || combinations(experiment).iter().any(|found| found.levels.contains_key(key.name()));
+    experiment.system.private.contains_key(&key) || varied()
 }
 
 /// Tab-separated: name, context, group, type, default, least, most, short and long description.
@@ -170,7 +192,6 @@ pub(super) fn major(version: &str) -> u32 {
 }
 
 fn columns(major: u32, ours: bool) -> Vec<Column> {
-    let column = |heading: &str, counter: &str| Column { heading: heading.into(), counter: counter.into() };
     let mut columns = Vec::new();
     if ours {
         columns.push(column("cpu", "server.cpu_us"));
@@ -183,6 +204,21 @@ fn columns(major: u32, ours: bool) -> Vec<Column> {
         columns.push(column("written", "disk.write_bytes"));
     }
     columns
+}
+
+/// Where memory is short, or empty at first: what came from storage, and what clients waited for.
+fn memory_columns() -> Vec<Column> {
+    vec![
+        column("read", "server.read_bytes"),
+        column("io wait", "postgres.io_wait_us"),
+        column("lock wait", "postgres.lock_wait_us"),
+        column("refaults", "server.refaults"),
+        column("major faults", "server.major_faults"),
+    ]
+}
+
+fn column(heading: &str, counter: &str) -> Column {
+    Column { heading: heading.into(), counter: counter.into() }
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 //!
 //! When variants differ only in what a running server can change, one instance serves them all, toggled
 //! in place: no layout of memory or files that differs by variant. Otherwise every slot, the hidden second
-//! copy of the baseline included, has an instance of its own. Pure: nothing is read or started.
+//! copy of the baseline included, has an instance of its own: also where versions, set-ups or the memory they
+//! may use differ. Pure: nothing is read or started.
 
 use std::collections::BTreeMap;
 
 use weigh_results::model::Slot;
 
 use super::conf::Settings;
-use crate::plan::ResolvedPlan;
+use crate::plan::{ResolvedPlan, Start};
 use crate::systems::description::{SettingContext, SystemDescription};
 use crate::systems::slots::slots;
 
@@ -18,8 +19,10 @@ use crate::systems::slots::slots;
 pub(super) struct Design {
     /// Settings every variant asks for with the same value.
     pub(super) common: Settings,
-    /// Distinct sets of set-up statements: a template each.
-    pub(super) setups: Vec<Vec<String>>,
+    /// Versions asked for, each once; `None`: whatever is there.
+    pub(super) versions: Vec<Option<String>>,
+    /// Distinct pairs of a version and set-up statements.
+    pub(super) templates: Vec<TemplateDesign>,
     /// The instances.
     pub(super) instances: Vec<InstanceDesign>,
     /// What each slot adds to its instance.
@@ -28,6 +31,17 @@ pub(super) struct Design {
     pub(super) reloads: bool,
     /// Most clients of any variant.
     pub(super) clients_max: usize,
+    /// Some trials begin with everything read once.
+    pub(super) warms: bool,
+}
+
+/// What instances start from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TemplateDesign {
+    /// Index into [`Design::versions`].
+    pub(super) version: usize,
+    /// Its set-up statements.
+    pub(super) setup: Vec<String>,
 }
 
 /// One instance.
@@ -35,8 +49,10 @@ pub(super) struct Design {
 pub(super) struct InstanceDesign {
     /// The slots it serves.
     pub(super) slots: Vec<Slot>,
-    /// Index into [`Design::setups`].
-    pub(super) setup: usize,
+    /// Index into [`Design::templates`].
+    pub(super) template: usize,
+    /// Most memory its processes and the pages they read may take, bytes.
+    pub(super) memory_bytes: Option<u64>,
     /// What it has in its configuration besides the common settings.
     pub(super) settings: Settings,
 }
@@ -52,6 +68,15 @@ pub(super) struct SlotDesign {
     pub(super) session: Settings,
     /// Everything the variant asks for, to be read back.
     pub(super) asked: Settings,
+    /// What is done before every trial.
+    pub(super) start: Option<Start>,
+}
+
+/// What an instance is made of besides settings.
+#[derive(Clone, Copy)]
+struct Base {
+    template: usize,
+    memory_bytes: Option<u64>,
 }
 
 impl Design {
@@ -63,24 +88,29 @@ impl Design {
         let asked: Vec<Settings> = texts.collect();
         let common = common(&asked);
         let differing: Vec<Settings> = asked.iter().map(|settings| without(settings, &common)).collect();
-        let (setups, setup_of) = distinct_setups(plan);
+        let (versions, templates, bases) = bases(plan);
         let is_live = |name: &String| {
             matches!(context(description, name), SettingContext::Session | SettingContext::Reload)
         };
-        let in_place = setups.len() == 1 && differing.iter().flat_map(BTreeMap::keys).all(is_live);
+        let one_memory = bases.iter().all(|base| base.memory_bytes == bases[0].memory_bytes);
+        let in_place =
+            templates.len() == 1 && one_memory && differing.iter().flat_map(BTreeMap::keys).all(is_live);
         let mut design = Design {
             common,
-            setups,
+            versions,
+            templates,
             instances: Vec::new(),
             slots: BTreeMap::new(),
             reloads: false,
             clients_max: plan.variants.iter().map(|variant| variant.clients).max().unwrap_or(1),
+            warms: plan.variants.iter().any(|variant| variant.server.start == Some(Start::Warm)),
         };
         for slot in slots(plan) {
             let settings = &differing[slot.variant];
-            design.place(slot, setup_of[slot.variant], settings, in_place, description);
+            design.place(slot, bases[slot.variant], settings, in_place, description);
             if let Some(placed) = design.slots.get_mut(&slot) {
                 placed.asked = asked[slot.variant].clone();
+                placed.start = plan.variants[slot.variant].server.start;
             }
         }
         design.reloads = design.slots.values().any(|slot| !slot.reload.is_empty());
@@ -90,28 +120,26 @@ impl Design {
     fn place(
         &mut self,
         slot: Slot,
-        setup: usize,
+        base: Base,
         settings: &Settings,
         in_place: bool,
         description: &SystemDescription,
     ) {
         if !in_place {
             let instance = self.instances.len();
-            self.instances.push(InstanceDesign { slots: vec![slot], setup, settings: settings.clone() });
+            self.instances.push(base.instance(slot, settings.clone()));
             self.slots.insert(slot, SlotDesign { instance, ..SlotDesign::default() });
             return;
         }
         match self.instances.first_mut() {
             Some(only) => only.slots.push(slot),
-            None => {
-                self.instances.push(InstanceDesign { slots: vec![slot], setup, settings: Settings::new() });
-            }
+            None => self.instances.push(base.instance(slot, Settings::new())),
         }
         let (session, reload) = settings
             .clone()
             .into_iter()
             .partition(|(name, _)| context(description, name) == SettingContext::Session);
-        self.slots.insert(slot, SlotDesign { instance: 0, reload, session, asked: Settings::new() });
+        self.slots.insert(slot, SlotDesign { reload, session, ..SlotDesign::default() });
     }
 
     /// Whether one instance serves every slot.
@@ -120,18 +148,34 @@ impl Design {
     }
 }
 
-/// Every distinct set of set-up statements, and which of them each variant has.
-fn distinct_setups(plan: &ResolvedPlan) -> (Vec<Vec<String>>, Vec<usize>) {
-    let mut setups: Vec<Vec<String>> = Vec::new();
-    let mut setup_of = Vec::new();
+impl Base {
+    fn instance(self, slot: Slot, settings: Settings) -> InstanceDesign {
+        let Base { template, memory_bytes } = self;
+        InstanceDesign { slots: vec![slot], template, memory_bytes, settings }
+    }
+}
+
+/// Every distinct version and template, and what each variant is based on.
+fn bases(plan: &ResolvedPlan) -> (Vec<Option<String>>, Vec<TemplateDesign>, Vec<Base>) {
+    let (mut versions, mut templates, mut bases) = (Vec::new(), Vec::new(), Vec::new());
     for variant in &plan.variants {
-        let known = setups.iter().position(|known| *known == variant.setup);
-        setup_of.push(known.unwrap_or(setups.len()));
-        if known.is_none() {
-            setups.push(variant.setup.clone());
+        let version = index_of(&mut versions, variant.server.version.clone());
+        let template = TemplateDesign { version, setup: variant.setup.clone() };
+        let template = index_of(&mut templates, template);
+        bases.push(Base { template, memory_bytes: variant.server.memory_bytes });
+    }
+    (versions, templates, bases)
+}
+
+/// Where it is, added if it is new.
+fn index_of<T: PartialEq>(all: &mut Vec<T>, wanted: T) -> usize {
+    match all.iter().position(|known| *known == wanted) {
+        Some(index) => index,
+        None => {
+            all.push(wanted);
+            all.len() - 1
         }
     }
-    (setups, setup_of)
 }
 
 /// What is in all of them with the same value.
@@ -221,6 +265,27 @@ mod tests {
         let copy = Slot { variant: 0, copy: 1 };
         assert_eq!(design.instances[design.slots[&copy].instance].slots, [copy]);
         assert!(design.slots.values().all(|slot| slot.session.is_empty() && slot.reload.is_empty()));
+    }
+
+    #[test]
+    fn versions_and_memory_get_instances_and_templates() {
+        let design = design(
+            "[factors]\n\"system.version\" = [\"16\", \"18\"]\n\"system.memory\" = [\"64MB\", \"128MB\"]\n",
+        );
+        assert!(!design.is_in_place());
+        assert_eq!(design.versions, [Some("16".to_owned()), Some("18".to_owned())]);
+        assert_eq!(design.templates.iter().map(|template| template.version).collect::<Vec<_>>(), [0, 1]);
+        let made = |instance: &InstanceDesign| (instance.template, instance.memory_bytes.map(|b| b >> 20));
+        let instances: Vec<_> = design.instances.iter().map(made).collect();
+        assert_eq!(instances, [(0, Some(64)), (0, Some(128)), (1, Some(64)), (1, Some(128)), (0, Some(64))]);
+    }
+
+    #[test]
+    fn one_instance_can_start_cold_and_warm() {
+        let design = design("[factors]\n\"system.start\" = [\"cold\", \"warm\"]\n");
+        assert!(design.is_in_place() && design.warms);
+        let starts: Vec<_> = design.slots.values().map(|slot| slot.start).collect();
+        assert_eq!(starts, [Some(Start::Cold), Some(Start::Cold), Some(Start::Warm)]);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use super::conf::{self, Settings};
 use super::programs::Programs;
 use super::{client, describe, readback};
 use crate::host::{
-    Cancel, Freezer, HostChanges, ServerCommand, ServerProcess, UndoId, User, WorkRoot, copy_template,
+    Cancel, Freezer, HostChanges, MemoryGroup, ServerCommand, ServerProcess, UndoId, User, WorkRoot,
+    copy_template,
 };
 use crate::systems::SystemError;
 
@@ -126,6 +127,8 @@ pub(super) struct Instance {
     pub(super) process: ServerProcess,
     pub(super) freezer: Freezer,
     pub(super) admin: Client,
+    /// What limits its memory.
+    pub(super) memory: Option<MemoryGroup>,
     pub(super) ready_s: f64,
 }
 
@@ -151,14 +154,26 @@ impl Instance {
         home.write_conf(shop, layers)
     }
 
-    /// Starts a server on a home with a configured cluster and waits until it answers.
+    /// Starts a server on a home with a configured cluster, in no more memory than `memory_bytes`, and waits until it
+    /// answers.
     ///
     /// # Errors
     /// With the server's own message and the last lines of its log.
-    pub(super) fn start(shop: &Shop, home: &Home, extra: &[&str]) -> Result<Instance, SystemError> {
+    pub(super) fn start(
+        shop: &Shop,
+        home: &Home,
+        extra: &[&str],
+        memory_bytes: Option<u64>,
+    ) -> Result<Instance, SystemError> {
         // Lines of an earlier start would be taken for those of this one.
         fs::remove_file(home.log()).ok();
-        let cgroup = shop.changes.make_cgroup(&home.name)?;
+        let memory =
+            memory_bytes.map(|bytes| shop.changes.make_memory_group(&home.name, bytes)).transpose()?;
+        let cgroup = match memory.as_ref().filter(|group| group.is_unified()) {
+            // A process is in one group of version 2 only: this one freezes it too.
+            Some(group) => Some(group.path().to_owned()),
+            None => shop.changes.make_cgroup(&home.name)?,
+        };
         let mut args = vec!["-D".into(), home.data().into_os_string()];
         args.extend(extra.iter().map(Into::into));
         let command = ServerCommand {
@@ -173,12 +188,12 @@ impl Instance {
             polite_signal: Some(Signal::SIGQUIT),
         };
         let began = Instant::now();
-        let mut process = command.start(&shop.changes)?;
+        let mut process = command.start_limited(&shop.changes, memory.as_ref())?;
         let admin = wait_until_ready(shop, home, &mut process)?;
         let ready_s = began.elapsed().as_secs_f64();
         process.note_shared_memory(&shop.changes)?;
         let freezer = Freezer::new(&process);
-        Ok(Instance { home: home.clone(), process, freezer, admin, ready_s })
+        Ok(Instance { home: home.clone(), process, freezer, admin, memory, ready_s })
     }
 
     /// A connection that sees what a client connecting now would get.
@@ -232,12 +247,15 @@ impl Instance {
     /// # Errors
     /// When a process survives even SIGKILL.
     pub(super) fn discard(self, changes: &HostChanges) -> Result<(), SystemError> {
-        let Instance { process, admin, .. } = self;
+        let Instance { process, admin, memory, .. } = self;
         drop(admin);
-        let cgroup = process.cgroup().map(Path::to_owned);
+        let groups = [process.cgroup().map(Path::to_owned), memory.map(|group| group.path().to_owned())];
         changes.undo(process.undo_id())?;
         drop(process);
-        Ok(cgroup.map_or(Ok(()), |group| changes.remove_cgroup(&group))?)
+        for group in groups.into_iter().flatten() {
+            changes.remove_cgroup(&group)?;
+        }
+        Ok(())
     }
 
     /// Stops in order, everything on disk.

@@ -4,6 +4,7 @@
 //! - [`build`]: a private cluster ([`private`](self::private)) or a server at a URL
 //!   ([`remote`](self::remote)).
 //! - [`design`](self::design): one instance toggled in place, or one per slot; which setting goes where.
+//! - [`versions`](self::versions): which version an experiment means, fetched where the host has none.
 //! - [`readback`](self::readback): what was asked compared with what is in force, in the server's units.
 //! - [`counters`](self::counters), [`waits`](self::waits): what the server counted, and what its clients waited for.
 //!
@@ -18,15 +19,20 @@ mod counters;
 mod describe;
 mod design;
 mod drive;
+mod execute;
 mod instance;
 mod private;
 mod programs;
 mod readback;
 mod remote;
+mod running;
 mod statements;
 mod value;
+mod versions;
 mod waits;
+mod warm;
 
 pub use build::build;
 pub use describe::describe;
 pub(super) use drive::by_url;
+pub(super) use programs::Programs;

@@ -13,7 +13,7 @@ use weigh_results::model::{InstanceRecord, Replication, Slot};
 
 use super::conf::Settings;
 use super::counters::{Reader, Scope};
-use super::{client, describe, drive, readback, statements};
+use super::{client, describe, drive, execute, readback, statements};
 use crate::host::Cancel;
 use crate::plan::{ResolvedPlan, ResolvedVariant};
 use crate::systems::description::SettingContext;
@@ -82,14 +82,7 @@ impl Remote {
                 continue;
             }
             done.push(&variant.setup);
-            for (index, statement) in variant.setup.iter().enumerate() {
-                if self.cancel.is_cancelled() {
-                    return Err(SystemError::interrupted());
-                }
-                connection.batch_execute(statement).map_err(|error| {
-                    client::failed(format!("set-up statement {} `{statement}` failed", index + 1), &error)
-                })?;
-            }
+            execute::all(&mut connection, "set-up statement", &variant.setup, &self.cancel)?;
         }
         Ok(())
     }
@@ -113,6 +106,9 @@ fn refuse_writes(plan: &ResolvedPlan, allow_writes: bool) -> Result<(), SystemEr
     for variant in &plan.variants {
         if let Some(statement) = variant.setup.first() {
             return refusal(format!("the set-up statement `{statement}` may write"));
+        }
+        if let Some(statement) = variant.prepare.first() {
+            return refusal(format!("the `prepare` statement `{statement}` may write"));
         }
         for operation in &variant.operations {
             if let Some(word) =
@@ -150,6 +146,13 @@ impl System for Remote {
     }
 
     fn enter(&mut self, slot: Slot) -> Result<Box<dyn Driver>, SystemError> {
+        let prepare = &self.variants[slot.variant].prepare;
+        if !prepare.is_empty() {
+            // A connection of its own: what it sets or leaves open ends with it. No checkpoint afterwards:
+            // that server is not ours.
+            let mut connection = client::connect_url(&self.url)?;
+            execute::all(&mut connection, "`prepare` statement", prepare, &self.cancel)?;
+        }
         self.read_back(slot.variant)?;
         drive::remote(&self.url, &self.sessions[slot.variant], &self.variants[slot.variant])
     }

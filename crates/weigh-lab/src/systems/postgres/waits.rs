@@ -2,13 +2,14 @@
 //!
 //! While an instance is under load, a thread asks `pg_stat_get_activity` every 50 ms what each busy client
 //! backend waits for, and adds it to `postgres.wait.<type>.<event>_samples` (`postgres.wait.CPU.none_samples` for one that
-//! waits for nothing). The names are the server's own. The thread has a connection of its own, asks
+//! waits for nothing). The names are the server's own. Of three kinds the time is estimated besides
+//! ([`TIMED`]): each sample stands for the time since the one before. The thread has a connection of its own, asks
 //! nothing while the instance is frozen, and costs every variant the same.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postgres::{Client, Statement};
 
@@ -37,6 +38,13 @@ const USUAL: [(&str, &str); 16] = [
     ("Lock", "tuple"),
 ];
 
+/// Kinds whose waiting time all clients together is estimated, microseconds.
+const TIMED: [(&str, &str); 3] =
+    [("IO", "postgres.io_wait_us"), ("Lock", "postgres.lock_wait_us"), ("LWLock", "postgres.lwlock_wait_us")];
+
+/// A sample stands for no more than this: the thread may have been kept waiting itself.
+const LONGEST: Duration = Duration::from_millis(200);
+
 const QUERY: &str = "SELECT coalesce(wait_event_type, 'CPU'), coalesce(wait_event, 'none'), count(*) \
                      FROM pg_stat_get_activity(NULL) \
                      WHERE state = 'active' AND pid <> pg_backend_pid() AND application_name <> 'weigh' \
@@ -56,6 +64,9 @@ struct Shared {
 struct State {
     mode: Mode,
     samples: BTreeMap<String, u64>,
+    /// By key of [`TIMED`].
+    waited: BTreeMap<&'static str, Duration>,
+    last: Option<Instant>,
     connection: Client,
     statement: Statement,
     /// The connection broke: there is nothing more to see.
@@ -79,7 +90,9 @@ impl Sampler {
             .prepare(QUERY)
             .map_err(|error| client::failed("cannot prepare the sampling of wait events", &error))?;
         let samples = USUAL.iter().map(|(kind, event)| (key(kind, event), 0)).collect();
-        let state = State { mode: Mode::Paused, samples, connection, statement, broken: false };
+        let waited = TIMED.iter().map(|(_, key)| (*key, Duration::ZERO)).collect();
+        let state =
+            State { mode: Mode::Paused, samples, waited, last: None, connection, statement, broken: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let theirs = Arc::clone(&shared);
         let thread =
@@ -101,8 +114,11 @@ impl Sampler {
 
     /// What has been seen so far.
     pub(super) fn counters(&self) -> Counters {
+        let state = self.shared.lock();
         #[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^52")]
-        self.shared.lock().samples.iter().map(|(key, count)| (key.clone(), *count as f64)).collect()
+        let samples = state.samples.iter().map(|(key, count)| (key.clone(), *count as f64));
+        let waited = state.waited.iter().map(|(key, time)| ((*key).to_owned(), time.as_secs_f64() * 1e6));
+        samples.chain(waited).collect()
     }
 }
 
@@ -132,7 +148,10 @@ impl Shared {
         loop {
             state = match state.mode {
                 Mode::Ended => return,
-                Mode::Paused => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Mode::Paused => {
+                    state.last = None;
+                    self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+                }
                 Mode::Running => {
                     state.sample();
                     let waited = self.changed.wait_timeout(state, INTERVAL);
@@ -150,8 +169,14 @@ impl State {
         }
         match self.connection.query(&self.statement, &[]) {
             Ok(rows) => {
+                let now = Instant::now();
+                let since = self.last.replace(now).map_or(INTERVAL, |last| now - last).min(LONGEST);
                 for row in rows {
                     let count = u64::try_from(row.get::<_, i64>(2)).unwrap_or_default();
+                    let timed = TIMED.iter().find(|(kind, _)| *kind == row.get::<_, &str>(0));
+                    if let Some(waited) = timed.and_then(|(_, key)| self.waited.get_mut(key)) {
+                        *waited += since.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+                    }
                     *self.samples.entry(key(row.get(0), row.get(1))).or_default() += count;
                 }
             }

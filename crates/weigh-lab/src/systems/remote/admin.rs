@@ -13,7 +13,7 @@ use crate::systems::drivers::DriverOptions;
 use crate::systems::{Counters, SystemError};
 
 /// A session of our own.
-pub(super) trait Admin {
+pub(in crate::systems) trait Admin {
     /// Version as the server reports it, and the few settings that most often explain a result.
     fn identify(&mut self) -> Result<Identity, SystemError>;
 
@@ -23,18 +23,18 @@ pub(super) trait Admin {
 
 /// What a server says about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Identity {
+pub(in crate::systems) struct Identity {
     /// `7.0.15`; empty when it does not say.
-    pub(super) version: String,
+    pub(in crate::systems) version: String,
     /// Settings in force, by name.
-    pub(super) settings: BTreeMap<String, String>,
+    pub(in crate::systems) settings: BTreeMap<String, String>,
 }
 
 /// A session with the server of a system, if the system has such a thing.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses us.
-pub(super) fn open(
+pub(in crate::systems) fn open(
     system: &str,
     url: &ServerUrl,
     options: &DriverOptions,
@@ -54,7 +54,7 @@ pub(super) fn open(
 }
 
 /// Heading and counter of the columns a system wants in the table.
-pub(super) fn columns(system: &str) -> &'static [(&'static str, &'static str)] {
+pub(in crate::systems) fn columns(system: &str) -> &'static [(&'static str, &'static str)] {
     match system {
         "redis" => &redis::COLUMNS,
         "memcached" => &memcached::COLUMNS,

@@ -37,7 +37,7 @@ fn url_of(section: &SystemSection) -> Result<&str, SystemError> {
     let name = &section.name;
     section.url.as_deref().ok_or_else(|| {
         let example = table::example_url(name).unwrap_or_default();
-        SystemError::new(format!("weigh starts no {name} of its own yet: it needs the URL of a server"))
+        SystemError::new(format!("weigh starts no {name} of its own: it needs the URL of a server"))
             .hint(format!("weigh run --system {name} --url {example} …"))
     })
 }

@@ -15,7 +15,7 @@ use weigh_drivers::Endpoint;
 const PROXIES: [&str; 2] = ["docker-proxy", "rootlessport"];
 
 /// Root processes of the server that listens at `endpoint`; empty when they cannot be seen.
-pub(super) fn processes(endpoint: &Endpoint) -> Vec<u32> {
+pub(in crate::systems) fn processes(endpoint: &Endpoint) -> Vec<u32> {
     let inodes = match endpoint {
         Endpoint::Tcp { host, port } => listening(host, *port),
         Endpoint::Unix(path) => unix_sockets(&read("/proc/net/unix"), path),

@@ -12,7 +12,7 @@ use crate::systems::drivers::{self, DriverOptions};
 use crate::systems::{Counters, SystemError};
 
 /// Heading and counter of the columns in the table.
-pub(super) const COLUMNS: [(&str, &str); 2] =
+pub(in crate::systems) const COLUMNS: [(&str, &str); 2] =
     [("received", "memcached.net_in_bytes"), ("sent", "memcached.net_out_bytes")];
 
 /// Name in `stats`, and the counter it becomes.
@@ -35,7 +35,7 @@ const FIGURES: [(&str, &str); 15] = [
 ];
 
 /// A session of our own.
-pub(super) struct Session {
+pub(in crate::systems) struct Session {
     session: MemcachedSession,
 }
 
@@ -44,26 +44,30 @@ impl Session {
     ///
     /// # Errors
     /// In the driver's words.
-    pub(super) fn open(url: &ServerUrl, options: &DriverOptions) -> Result<Session, SystemError> {
+    pub(in crate::systems) fn open(url: &ServerUrl, options: &DriverOptions) -> Result<Session, SystemError> {
         let session = drivers::memcached(url, options)?.session().map_err(drivers::failed)?;
         Ok(Session { session })
     }
 
-    fn stats(&mut self) -> Result<BTreeMap<String, String>, SystemError> {
-        Ok(fields(&self.session.stats("").map_err(drivers::failed)?))
+    /// A group of `stats` by name; the empty group holds the counters.
+    ///
+    /// # Errors
+    /// In the server's words.
+    pub(in crate::systems) fn stats(&mut self, group: &str) -> Result<BTreeMap<String, String>, SystemError> {
+        Ok(fields(&self.session.stats(group).map_err(drivers::failed)?))
     }
 }
 
 impl Admin for Session {
     fn identify(&mut self) -> Result<Identity, SystemError> {
-        let stats = self.stats()?;
+        let stats = self.stats("")?;
         let kept = |name: &&str| Some(((*name).to_owned(), stats.get(*name)?.clone()));
         let settings = ["threads", "limit_maxbytes", "max_connections"].iter().filter_map(kept).collect();
         Ok(Identity { version: stats.get("version").cloned().unwrap_or_default(), settings })
     }
 
     fn counters(&mut self) -> Result<Counters, SystemError> {
-        Ok(counters(&self.stats()?))
+        Ok(counters(&self.stats("")?))
     }
 }
 

@@ -17,4 +17,10 @@ mod redis;
 mod server;
 mod set_up;
 
+pub(super) use admin::{Admin, Identity, columns};
 pub use build::{build, describe};
+pub(super) use local::processes as processes_at;
+pub(super) use memcached::Session as MemcachedAdmin;
+pub(super) use mongodb::Session as MongodbAdmin;
+pub(super) use redis::Session as RedisAdmin;
+pub(super) use set_up::lines as execute_lines;

@@ -10,11 +10,12 @@ use weigh_drivers::ServerUrl;
 use weigh_drivers::mongodb::MongodbSession;
 
 use super::admin::{Admin, Identity};
+use crate::host::Cancel;
 use crate::systems::drivers::{self, DriverOptions};
 use crate::systems::{Counters, SystemError};
 
 /// Heading and counter of the columns in the table.
-pub(super) const COLUMNS: [(&str, &str); 2] =
+pub(in crate::systems) const COLUMNS: [(&str, &str); 2] =
     [("sent", "mongodb.network_out_bytes"), ("journal", "mongodb.journal_bytes")];
 
 /// Place in `serverStatus`, and the counter it becomes.
@@ -42,7 +43,7 @@ const FIGURES: [(&str, &str); 20] = [
 ];
 
 /// A session of our own.
-pub(super) struct Session {
+pub(in crate::systems) struct Session {
     session: MongodbSession,
 }
 
@@ -51,20 +52,36 @@ impl Session {
     ///
     /// # Errors
     /// In the driver's words.
-    pub(super) fn open(url: &ServerUrl, options: &DriverOptions) -> Result<Session, SystemError> {
+    pub(in crate::systems) fn open(url: &ServerUrl, options: &DriverOptions) -> Result<Session, SystemError> {
         let session = drivers::mongodb(url, options)?.session().map_err(drivers::failed)?;
         Ok(Session { session })
     }
 
-    /// Executes one set-up command.
+    /// Executes one text of a set-up: a command, or an `insert` with `$times` (`weigh_drivers::mongodb`, `fill.rs`).
     ///
     /// # Errors
     /// In the server's words.
-    pub(super) fn set_up(&mut self, command: &str) -> Result<(), SystemError> {
-        self.session.ask(command).map(|_| ()).map_err(drivers::failed)
+    pub(in crate::systems) fn set_up(&mut self, text: &str, cancel: &Cancel) -> Result<(), SystemError> {
+        let is_cancelled = || cancel.is_cancelled();
+        self.session.execute(text, &is_cancelled).map_err(|error| match cancel.is_cancelled() {
+            true => SystemError::interrupted(),
+            false => drivers::failed(error),
+        })
     }
 
-    fn ask(&mut self, command: &str) -> Result<Value, SystemError> {
+    /// What the server has counted.
+    ///
+    /// # Errors
+    /// In the server's words.
+    pub(in crate::systems) fn counted(&mut self) -> Result<Counters, SystemError> {
+        self.ask(r#"{"serverStatus": 1, "$db": "admin"}"#).map(|status| counters(&status))
+    }
+
+    /// The reply to a command.
+    ///
+    /// # Errors
+    /// In the server's words.
+    pub(in crate::systems) fn ask(&mut self, command: &str) -> Result<Value, SystemError> {
         let reply = self.session.ask(command).map_err(drivers::failed)?;
         serde_json::from_str(&reply)
             .map_err(|error| SystemError::new("the server's reply cannot be read").caused_by(error))
@@ -96,10 +113,7 @@ impl Admin for Session {
 
     fn counters(&mut self) -> Result<Counters, SystemError> {
         // Without the right to ask there is nothing to explain a result with, and nothing else is wrong.
-        Ok(self
-            .ask(r#"{"serverStatus": 1, "$db": "admin"}"#)
-            .map(|status| counters(&status))
-            .unwrap_or_default())
+        Ok(self.counted().unwrap_or_default())
     }
 }
 

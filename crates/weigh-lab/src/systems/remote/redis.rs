@@ -14,7 +14,7 @@ use crate::systems::drivers::{self, DriverOptions};
 use crate::systems::{Counters, SystemError};
 
 /// Heading and counter of the columns in the table.
-pub(super) const COLUMNS: [(&str, &str); 2] =
+pub(in crate::systems) const COLUMNS: [(&str, &str); 2] =
     [("received", "redis.net_in_bytes"), ("sent", "redis.net_out_bytes")];
 
 /// Field of `INFO`, and the counter it becomes.
@@ -47,7 +47,7 @@ const SETTINGS: [&str; 8] = [
 ];
 
 /// A session of our own.
-pub(super) struct Session {
+pub(in crate::systems) struct Session {
     session: RedisSession,
     /// Lower case, as in `commandstats`.
     commands: BTreeSet<String>,
@@ -58,7 +58,7 @@ impl Session {
     ///
     /// # Errors
     /// In the driver's words.
-    pub(super) fn open<'t>(
+    pub(in crate::systems) fn open<'t>(
         url: &ServerUrl,
         options: &DriverOptions,
         commands: impl Iterator<Item = &'t str>,
@@ -71,7 +71,16 @@ impl Session {
         Ok(Session { session, commands: commands.map(first_word).collect() })
     }
 
-    fn info(&mut self) -> Result<BTreeMap<String, String>, SystemError> {
+    /// The session itself.
+    pub(in crate::systems) fn raw(&mut self) -> &mut RedisSession {
+        &mut self.session
+    }
+
+    /// Every field of `INFO`.
+    ///
+    /// # Errors
+    /// In the server's words.
+    pub(in crate::systems) fn info(&mut self) -> Result<BTreeMap<String, String>, SystemError> {
         Ok(fields(&self.session.ask(&["INFO", "everything"]).map_err(drivers::failed)?))
     }
 }

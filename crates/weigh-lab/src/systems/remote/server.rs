@@ -69,7 +69,7 @@ impl Remote {
             return Err(SystemError::interrupted());
         }
         match self.system.as_str() {
-            "mongodb" => mongodb::Session::open(url, &self.options)?.set_up(text),
+            "mongodb" => mongodb::Session::open(url, &self.options)?.set_up(text, &self.cancel),
             _ => set_up::lines(&self.url, text, &self.options, &self.cancel),
         }
     }

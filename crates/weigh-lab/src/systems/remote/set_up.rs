@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(2);
 ///
 /// # Errors
 /// In the server's words, the first that fails.
-pub(super) fn lines(
+pub(in crate::systems) fn lines(
     url: &str,
     text: &str,
     options: &DriverOptions,
@@ -37,6 +37,7 @@ fn one(url: &str, command: &str, options: &DriverOptions, cancel: &Cancel) -> Re
         parameters: Vec::new(),
         repeat: 1,
         items: 1,
+        cached_as: None,
     };
     let driver = drivers::driver(url, std::slice::from_ref(&operation), options)?;
     let spec = LoadSpec {

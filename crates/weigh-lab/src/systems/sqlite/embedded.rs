@@ -137,6 +137,34 @@ fn open(slot: &SlotPlan) -> Result<Connection, SystemError> {
         .map_err(|error| SystemError::new(format!("cannot open `{}`", path.display())).caused_by(error))
 }
 
+/// Runs what a trial begins with, set as the load's connections are. What it wrote is on disk when this
+/// returns: its debt is nobody's.
+fn prepare(slot: &SlotPlan) -> Result<(), SystemError> {
+    if slot.variant.prepare.is_empty() {
+        return Ok(());
+    }
+    let began = SystemTime::now();
+    let (connection, _) = read_back(slot)?;
+    for (index, statement) in slot.variant.prepare.iter().enumerate() {
+        connection.execute_batch(statement).map_err(|error| {
+            let text = format!("`prepare` statement {} `{statement}` failed", index + 1);
+            let text = format!("variant `{}`: {text}", slot.variant.name);
+            SystemError::new(text).caused_by(error)
+        })?;
+    }
+    work_off(&connection)?;
+    drop(connection);
+    sync_changed_since(&slot.dir, began)?;
+    Ok(())
+}
+
+/// Empties the log. In other journal modes this answers that there is no log, and does nothing.
+fn work_off(connection: &Connection) -> Result<(), SystemError> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .map_err(|error| SystemError::new("cannot checkpoint the log").caused_by(error))
+}
+
 /// A connection set as those of the load are, with everything asked for read back.
 fn read_back(slot: &SlotPlan) -> Result<(Connection, BTreeMap<String, String>), SystemError> {
     let connection = open(slot)?;
@@ -190,6 +218,7 @@ impl System for Embedded {
         if self.fresh_copies {
             furnish(&plan)?;
         }
+        prepare(&plan)?;
         let (connection, _) = read_back(&plan)?;
         // An exclusive lock is for the one client of the load.
         let keeper = (!plan.is_exclusive()).then_some(connection);
@@ -237,10 +266,7 @@ impl System for Embedded {
                 &opened
             }
         };
-        // In other journal modes this answers that there is no log, and does nothing.
-        connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .map_err(|error| SystemError::new("cannot checkpoint the log").caused_by(error))?;
+        work_off(connection)?;
         sync_changed_since(&plan.dir, entered.at)?;
         Ok(())
     }

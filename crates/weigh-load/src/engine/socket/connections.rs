@@ -32,7 +32,7 @@ pub(super) enum State {
 
 /// The place of one client.
 pub(super) struct Slot {
-    number: usize,
+    pub(super) number: usize,
     pub(super) stream: ParameterStream,
     pub(super) state: State,
     /// Attempts to connect since the last success of an operation.

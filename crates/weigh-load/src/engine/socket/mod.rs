@@ -10,7 +10,7 @@
 //! never blocks anywhere else.
 
 mod connections;
-mod descriptor;
+pub(super) mod descriptor;
 mod dispatch;
 mod event_loop;
 mod link;

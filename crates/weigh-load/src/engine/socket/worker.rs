@@ -269,6 +269,9 @@ impl SocketWorker<'_> {
 
     #[inline]
     fn record(&mut self, index: usize) {
+        if self.recorder.wants_first_calls() && self.slots[index].number == 0 {
+            self.record_first_calls();
+        }
         if !self.runs.is_empty() {
             for run in &self.runs {
                 self.recorder.success(run, self.now_ns);
@@ -278,6 +281,15 @@ impl SocketWorker<'_> {
         }
         if !self.unusual.is_empty() {
             self.record_unusual(index);
+        }
+    }
+
+    /// Misses and parts of one read come after its plain successes, in whichever order they were sent.
+    #[cold]
+    fn record_first_calls(&mut self) {
+        let unusual = self.unusual.iter().filter(|(_, outcome)| outcome.is_done()).map(|(run, _)| run);
+        for run in self.runs.iter().chain(unusual) {
+            self.recorder.first_call(run, self.now_ns);
         }
     }
 

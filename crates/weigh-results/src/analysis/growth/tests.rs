@@ -76,3 +76,54 @@ fn two_commands_with_the_same_levels_are_two_curves() {
     assert_eq!(common, ["gzip -… <f", "xz -… <f"]);
     assert!(found.iter().all(|group| group.members.len() == 3));
 }
+
+#[test]
+fn of_two_crossed_sweeps_the_longer_one_is_the_axis() {
+    let texts: Vec<(String, String)> = [1, 8, 64]
+        .iter()
+        .flat_map(|n| [10, 100, 1000, 10_000].map(|m| (n.to_string(), m.to_string())))
+        .collect();
+    let levels: Vec<[(&str, &str); 2]> =
+        texts.iter().map(|(n, m)| [("load.clients", n.as_str()), ("vars.rows", m.as_str())]).collect();
+    let variants: Vec<(&str, &[(&str, &str)])> = levels.iter().map(|levels| ("v", &levels[..])).collect();
+    let plan = plan(&variants);
+    assert_eq!(sweep_factor(&plan), Some(("vars.rows", Dimension::Number)));
+    let fixed: Vec<String> =
+        groups(&plan, "vars.rows").iter().map(|group| format!("{:?}", group.fixed)).collect();
+    assert_eq!(fixed.len(), 3);
+    assert_eq!(fixed[1], r#"{"load.clients": "8"}"#);
+}
+
+#[test]
+fn weights_that_add_up_are_one_share() {
+    let weights = [("100", "0"), ("75", "25"), ("50", "50"), ("0", "100")];
+    let levels: Vec<[(&str, &str); 3]> = weights
+        .iter()
+        .flat_map(|(read, write)| {
+            ["14", "16"].map(|version| {
+                [
+                    ("operations.read.weight", *read),
+                    ("operations.write.weight", *write),
+                    ("system.version", version),
+                ]
+            })
+        })
+        .collect();
+    let variants: Vec<(&str, &[(&str, &str)])> = levels.iter().map(|levels| ("v", &levels[..])).collect();
+    let of = plan(&variants);
+    assert_eq!(sweep_factor(&of), Some(("operations.write.weight", Dimension::Share)));
+    let found = groups(&of, "operations.write.weight");
+    assert_eq!(found.len(), 2, "one curve per version");
+    assert_eq!(
+        found[0].members.iter().map(|(value, _)| *value).collect::<Vec<_>>(),
+        [0.0, 25.0, 50.0, 100.0]
+    );
+    assert_eq!(short("operations.write.weight"), "write.weight");
+    // Weights that do not add up to the same are two sweeps that nobody can tell apart.
+    let levels: Vec<[(&str, &str); 2]> = [("1", "1"), ("2", "2"), ("3", "3")]
+        .iter()
+        .map(|(read, write)| [("operations.read.weight", *read), ("operations.write.weight", *write)])
+        .collect();
+    let variants: Vec<(&str, &[(&str, &str)])> = levels.iter().map(|levels| ("v", &levels[..])).collect();
+    assert_eq!(sweep_factor(&plan(&variants)), None);
+}

@@ -26,11 +26,16 @@ pub enum ChartKind {
     Costs,
     /// A sweep: a metric over the levels of an ordered numeric factor, with the fitted growth.
     Growth(Metric),
+    /// Shares of a metric's variation that factors and pairs of them explain.
+    Factors(Metric),
+    /// Latency by call number, from the start of a trial on.
+    FirstCalls,
 }
 
 impl ChartKind {
     /// As typed: `forest`, `quantiles`, `quantiles-service`, `ecdf`, `ecdf-service`, `costs`, `trials`,
-    /// `trials-latency_p99`, `growth`, `growth-throughput`. `trials` and `growth` alone mean `by`.
+    /// `trials-latency_p99`, `growth`, `growth-throughput`, `factors`, `factors-time`, `first-calls`. `trials`, `growth` and
+    /// `factors` alone mean `by`.
     #[must_use]
     pub fn from_name(name: &str, by: Metric) -> Option<ChartKind> {
         let metric = |rest: &str| match rest.strip_prefix('-') {
@@ -45,11 +50,16 @@ impl ChartKind {
             "ecdf" => Some(ChartKind::Ecdf(Clock::Response)),
             "ecdf-service" => Some(ChartKind::Ecdf(Clock::Service)),
             "costs" => Some(ChartKind::Costs),
-            _ => match (name.strip_prefix("trials"), name.strip_prefix("growth")) {
-                (Some(rest), _) => metric(rest).map(ChartKind::Trials),
-                (_, Some(rest)) => metric(rest).map(ChartKind::Growth),
-                _ => None,
-            },
+            "first-calls" => Some(ChartKind::FirstCalls),
+            _ => {
+                type Of = fn(Metric) -> ChartKind;
+                let by_metric: [(&str, Of); 3] = [
+                    ("trials", ChartKind::Trials),
+                    ("growth", ChartKind::Growth),
+                    ("factors", ChartKind::Factors),
+                ];
+                by_metric.into_iter().find_map(|(kind, of)| metric(name.strip_prefix(kind)?).map(of))
+            }
         }
     }
 
@@ -65,6 +75,8 @@ impl ChartKind {
             ChartKind::Costs => "costs".into(),
             ChartKind::Trials(metric) => format!("trials-{}", metric.name()),
             ChartKind::Growth(metric) => format!("growth-{}", metric.name()),
+            ChartKind::Factors(metric) => format!("factors-{}", metric.name()),
+            ChartKind::FirstCalls => "first-calls".into(),
         }
     }
 }
@@ -78,9 +90,11 @@ mod tests {
         let clocks = [Clock::Response, Clock::Service];
         let kinds = Metric::ALL
             .into_iter()
-            .flat_map(|metric| [ChartKind::Trials(metric), ChartKind::Growth(metric)])
+            .flat_map(|metric| {
+                [ChartKind::Trials(metric), ChartKind::Growth(metric), ChartKind::Factors(metric)]
+            })
             .chain(clocks.into_iter().flat_map(|clock| [ChartKind::Quantiles(clock), ChartKind::Ecdf(clock)]))
-            .chain([ChartKind::Forest, ChartKind::Costs]);
+            .chain([ChartKind::Forest, ChartKind::Costs, ChartKind::FirstCalls]);
         for kind in kinds {
             assert_eq!(ChartKind::from_name(&kind.name(), Metric::Time), Some(kind));
         }

@@ -11,6 +11,7 @@
 mod conditions;
 mod doubts;
 mod figure;
+mod findings;
 mod frame;
 mod gallery;
 mod head;

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::frame::{self, Frame};
 use super::scope::{Scope, Section};
-use super::{conditions, doubts, figure, head, live, reasons, reproduce, switch, variants};
+use super::{conditions, doubts, figure, findings, head, live, reasons, reproduce, switch, variants};
 use crate::analysis::Analysis;
 use crate::model::Run;
 use crate::report::chart::{self, Chart};
@@ -55,6 +55,7 @@ fn sections(scope: &Scope, run: &Run, analysis: &Analysis, charts: &[Chart]) -> 
         html! {
             @if let Some(forest) = of_kind(charts, "forest") { (figure::figure(scope, forest)) }
             (variants::table(run, analysis, "Variants"))
+            @if let Some(elsewhere) = findings::elsewhere(run, analysis) { (elsewhere) }
         },
     )];
     let mut add = |name: &str, title: &str, body: Option<Markup>| {
@@ -63,6 +64,9 @@ fn sections(scope: &Scope, run: &Run, analysis: &Analysis, charts: &[Chart]) -> 
     add("because", "Because", because(scope, run, analysis, charts));
     add("latency", "Latency", switch::latency(scope, charts));
     add("trials", "Trials in the order of time", switch::trials(scope, charts));
+    add("factors", "Factors", findings::factors(scope, run, analysis, charts));
+    add("first-calls", "First calls", findings::first_calls(scope, run, analysis, charts));
+    add("reported", "Reported back", findings::reported(plan, analysis));
     add("growth", "Growth", growth(scope, run, analysis, charts));
     add("debt", "Debt", reasons::debt(run, analysis));
     add("doubts", "Doubts", doubts::doubts(plan, &analysis.doubts));

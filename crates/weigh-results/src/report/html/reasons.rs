@@ -82,10 +82,13 @@ fn per(plan: &Plan) -> String {
 /// Every counter of every variant; `None` where nothing was counted.
 pub(super) fn every_cost(run: &Run, analysis: &Analysis) -> Option<Markup> {
     let plan = &run.header.plan;
+    // What no variant did is left out.
     let counters: BTreeSet<&str> = analysis
         .variants
         .iter()
-        .flat_map(|summary| summary.costs.iter().map(|cost| cost.counter.as_str()))
+        .flat_map(|summary| &summary.costs)
+        .filter(|cost| cost.per_op != 0.0)
+        .map(|cost| cost.counter.as_str())
         .collect();
     if counters.is_empty() {
         return None;

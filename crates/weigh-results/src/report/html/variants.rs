@@ -1,4 +1,4 @@
-//! The table of variants: the terminal's, with nothing dropped.
+//! The table of variants: the terminal's, with nothing dropped for want of room.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,9 @@ const ALL_COLUMNS: usize = 100_000;
 
 /// The table, in a box that scrolls by itself.
 pub(super) fn table(run: &Run, analysis: &Analysis, label: &str) -> Markup {
-    let table = table::of(run, analysis, ALL_COLUMNS);
+    let mut table = table::of(run, analysis, ALL_COLUMNS);
+    // The field's words are long: they have a table of their own.
+    table.columns.retain(|column| column.heading != table::FIELD);
     let rows = run.header.plan.variants.len();
     html! {
         div.wide tabindex="0" role="region" aria-label=(label) {

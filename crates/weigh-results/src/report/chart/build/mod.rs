@@ -1,7 +1,7 @@
 //! From an analysis to charts.
 //!
 //! - [`of`]: one chart; [`all`]: every chart a run has something for; [`across`]: several runs beside each other.
-//! - One module per kind: `forest`, `latency`, `trials`, `costs`, `growth`; `across` for several runs.
+//! - One module per kind: `forest`, `latency`, `trials`, `costs`, `growth`, `factors`, `first_calls`; `across` for several runs.
 //!
 //! A chart is `None` where it would show nothing. What is drawn was computed in [`crate::analysis`]; sentences are those of
 //! [`crate::report::words`]. Trials are looked at once for all charts of a run, because decoding thousands of
@@ -10,6 +10,8 @@
 mod across;
 mod axes;
 mod costs;
+mod factors;
+mod first_calls;
 mod forest;
 mod growth;
 mod latency;
@@ -65,6 +67,8 @@ impl<'a> Source<'a> {
             ChartKind::Trials(metric) => trials::chart(self, metric),
             ChartKind::Costs => costs::chart(self),
             ChartKind::Growth(metric) => growth::chart(self, metric),
+            ChartKind::Factors(metric) => factors::chart(self, metric),
+            ChartKind::FirstCalls => first_calls::chart(self),
         }
     }
 }
@@ -91,6 +95,8 @@ fn kinds(source: &Source<'_>) -> Vec<ChartKind> {
     kinds.extend(metrics(plan).into_iter().filter(shown).map(ChartKind::Trials));
     kinds.push(ChartKind::Costs);
     kinds.extend(metrics(plan).into_iter().filter(shown).map(ChartKind::Growth));
+    kinds.extend(plan.judge.decide.iter().copied().map(ChartKind::Factors));
+    kinds.push(ChartKind::FirstCalls);
     kinds
 }
 
