@@ -132,6 +132,16 @@ fn long_names_are_written_and_hot_documents_updated() {
 }
 
 #[test]
+fn upserts_share_the_way_to_the_server() {
+    let home = home();
+    let upsert = report(&home, "mongodb/upsert", &[]);
+    for (name, calls) in [("single", 1.0), ("ordered, 10", 0.1), ("unordered, 40", 0.025)] {
+        let seen = cost(&upsert, name, "mongodb.update_calls");
+        assert!((seen / calls - 1.0).abs() < 0.05, "{name}: {seen} commands for an upsert");
+    }
+}
+
+#[test]
 fn documents_are_found_and_changed() {
     let home = home();
     let existence = report(&home, "mongodb/existence", &[]);

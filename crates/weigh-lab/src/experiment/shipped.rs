@@ -78,6 +78,7 @@ static SHIPPED: &[Shipped] = shipped! {
     "mongodb/existence": "Is it cheaper to test whether a document exists than to fetch it?",
     "mongodb/shape": "What does it cost to let a document grow, or to send it whole?",
     "mongodb/names": "What do long field names cost?",
+    "mongodb/upsert": "What do upserts gain by being sent in bulk?",
     "mongodb/hot-document": "What does one hot document cost?",
     "mongodb/bulk": "What does inserting in bulk gain, and what is reported back?",
     "mongodb/match-sort": "Does the planner take the right index for match and sort?",
