@@ -120,6 +120,7 @@ fn plan(
         },
         measure_s: experiment.load.trial.as_secs_f64(),
         settle_s: experiment.load.settle.as_secs_f64(),
+        operations: experiment.load.operations,
         drain: judge.drain,
         in_process: ["sqlite", "commands"].contains(&experiment.system.name.as_str()),
         load_summary: summary::load(experiment, variants),

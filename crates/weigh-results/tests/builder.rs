@@ -225,6 +225,7 @@ impl Recipe {
             },
             measure_s: self.measure_s,
             settle_s: 0.3,
+            operations: None,
             drain: !commands,
             unit: None,
             load_summary: if commands {

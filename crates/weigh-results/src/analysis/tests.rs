@@ -79,6 +79,7 @@ impl Synthetic {
             },
             measure_s: 1.0,
             settle_s: 0.2,
+            operations: None,
             drain: true,
             load_summary: String::new(),
             unit: None,

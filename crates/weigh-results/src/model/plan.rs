@@ -27,6 +27,9 @@ pub struct Plan {
     pub measure_s: f64,
     /// Warm-up of a trial before the pilot has been seen, seconds.
     pub settle_s: f64,
+    /// A trial is so many operations, from the first one on, instead of a time; neither `measure_s` nor `settle_s` counts then.
+    #[serde(default)]
+    pub operations: Option<u64>,
     /// Whether the debt is drained (and timed) after every trial.
     pub drain: bool,
     /// One line about the load for the report's head (`1-row INSERT · 4 clients`).

@@ -63,12 +63,19 @@ fn judge(plan: &Plan) -> String {
     )
 }
 
+/// `1 operation`, `10,000 operations`: what a trial is where it is not a time.
+pub(super) fn operations_of(operations: u64) -> String {
+    format!("{} operation{}", units::count(operations), if operations == 1 { "" } else { "s" })
+}
+
 fn round(plan: &Plan) -> String {
     // The baseline runs twice in every round.
     let trials = plan.variants.len() + 1;
     let drain = if plan.drain { ", then the debt is drained" } else { "" };
     let trial = if plan.system == "commands" && plan.measure_s == 0.0 {
         "one execution each".to_owned()
+    } else if let Some(operations) = plan.operations {
+        format!("{} each{drain}", operations_of(operations))
     } else {
         format!(
             "{} each after a warm-up of {}{drain}",

@@ -90,7 +90,10 @@ pub(super) fn rounds(run: &Run, analysis: &Analysis) -> String {
     let measure_s = sequence.map_or(run.header.plan.measure_s, |sequence| sequence.measure_s);
     let mut text = words::plural(analysis.rounds, "round");
     if run.header.plan.system != "commands" {
-        let length = units::planned(measure_s);
+        let length = match run.header.plan.operations {
+            Some(operations) => super::plan::operations_of(operations),
+            None => units::planned(measure_s),
+        };
         text.push_str(&format!(" of {length}"));
     }
     if sequence.is_some_and(|sequence| sequence.replication == Replication::Epoch) {
