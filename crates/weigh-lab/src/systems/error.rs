@@ -109,3 +109,13 @@ fn source_of(error: crate::host::HostError) -> Option<Box<dyn std::error::Error 
         _ => None,
     }
 }
+
+/// A statement or a command as it can be named in an error: on one line, and not longer than a line.
+pub(crate) fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

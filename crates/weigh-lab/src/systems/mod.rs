@@ -31,7 +31,7 @@ mod writes;
 
 pub use description::{Capability, Lack, SystemDescription};
 pub use error::SystemError;
-pub(crate) use error::chain;
+pub(crate) use error::{chain, shortened};
 pub use system::{Counters, System};
 pub use table::{BuildContext, build, describe, names};
 pub(crate) use table::{example_url, needs_url, private_keys, text_kind};

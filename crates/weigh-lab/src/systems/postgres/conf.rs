@@ -9,8 +9,7 @@ use std::path::Path;
 
 use crate::systems::SystemError;
 
-/// Settings by name, as text.
-pub(super) type Settings = BTreeMap<String, String>;
+pub(super) use crate::systems::slots::Settings;
 
 /// The file every private server includes last.
 pub(super) const FILE: &str = "weigh.conf";

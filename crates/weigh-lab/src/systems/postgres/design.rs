@@ -12,7 +12,7 @@ use weigh_results::model::Slot;
 use super::conf::Settings;
 use crate::plan::{ResolvedPlan, Start};
 use crate::systems::description::{SettingContext, SystemDescription};
-use crate::systems::slots::slots;
+use crate::systems::slots::{Asked, index_of, slots};
 
 /// The layout of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,12 +82,7 @@ struct Base {
 impl Design {
     /// The layout for a plan.
     pub(super) fn new(plan: &ResolvedPlan, description: &SystemDescription) -> Design {
-        let texts = plan.variants.iter().map(|variant| {
-            variant.settings.iter().map(|(name, level)| (name.clone(), level.to_text())).collect()
-        });
-        let asked: Vec<Settings> = texts.collect();
-        let common = common(&asked);
-        let differing: Vec<Settings> = asked.iter().map(|settings| without(settings, &common)).collect();
+        let Asked { common, all: asked, differing } = Asked::of(plan);
         let (versions, templates, bases) = bases(plan);
         let is_live = |name: &String| {
             matches!(context(description, name), SettingContext::Session | SettingContext::Reload)
@@ -165,33 +160,6 @@ fn bases(plan: &ResolvedPlan) -> (Vec<Option<String>>, Vec<TemplateDesign>, Vec<
         bases.push(Base { template, memory_bytes: variant.server.memory_bytes });
     }
     (versions, templates, bases)
-}
-
-/// Where it is, added if it is new.
-fn index_of<T: PartialEq>(all: &mut Vec<T>, wanted: T) -> usize {
-    match all.iter().position(|known| *known == wanted) {
-        Some(index) => index,
-        None => {
-            all.push(wanted);
-            all.len() - 1
-        }
-    }
-}
-
-/// What is in all of them with the same value.
-fn common(asked: &[Settings]) -> Settings {
-    let Some((first, others)) = asked.split_first() else { return Settings::new() };
-    let everywhere =
-        |(name, value): &(&String, &String)| others.iter().all(|other| other.get(*name) == Some(*value));
-    first.iter().filter(everywhere).map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-fn without(settings: &Settings, common: &Settings) -> Settings {
-    settings
-        .iter()
-        .filter(|(name, _)| !common.contains_key(*name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
 }
 
 /// A setting of an extension (`pg_stat_statements.track`) is unknown until its library is loaded; a

@@ -7,7 +7,7 @@ use postgres::{Client, NoTls};
 
 use super::client;
 use crate::host::Cancel;
-use crate::systems::SystemError;
+use crate::systems::{SystemError, shortened};
 
 /// Runs them one after the other; `what` is what a reader calls one of them: `set-up statement`.
 ///
@@ -44,12 +44,4 @@ pub(super) fn one(connection: &mut Client, sql: &str, cancel: &Cancel) -> Result
         token.cancel_query(NoTls).ok();
     };
     cancel.during(|| connection.batch_execute(sql), ask)
-}
-
-fn shortened(statement: &str) -> String {
-    let flat = statement.split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &flat[..end]),
-        None => flat,
-    }
 }

@@ -15,17 +15,15 @@ use super::conf::{self, Settings};
 use super::programs::Programs;
 use super::{client, describe, readback};
 use crate::host::{
-    Cancel, Freezer, HostChanges, MemoryGroup, ServerCommand, ServerProcess, UndoId, User, WorkRoot,
-    copy_template,
+    Cancel, Freezer, HostChanges, MemoryGroup, ServerCommand, ServerProcess, UndoId, User, copy_template,
 };
 use crate::systems::SystemError;
+use crate::systems::private::socket_dir;
 
 /// Recovery after a crash, or a big shared memory, takes a while.
 const READY_LIMIT: Duration = Duration::from_secs(120);
 /// A reload is in force within milliseconds unless the server has rejected the file.
 const RELOAD_LIMIT: Duration = Duration::from_secs(5);
-/// Bytes a socket address holds (`sun_path` is 108 with its terminator).
-const SOCKET_PATH_BYTES_MAX: usize = 107;
 const SOCKET_FILE: &str = ".s.PGSQL.5432";
 const LOG_LINES: usize = 12;
 
@@ -68,10 +66,7 @@ impl Home {
     pub(super) fn make(shop: &Shop, work_dir: &Path, name: &str) -> Result<Home, SystemError> {
         let dir = work_dir.join(name);
         shop.make_dir(&dir)?;
-        let socket_dir = match fits(&dir.join("s")) {
-            true => dir.join("s"),
-            false => short_dir(name)?,
-        };
+        let socket_dir = socket_dir(&dir, name, SOCKET_FILE)?;
         shop.make_dir(&socket_dir)?;
         Ok(Home { name: name.to_owned(), dir, socket_dir })
     }
@@ -104,21 +99,6 @@ impl Home {
             .and_then(|()| fs::rename(&aside, &path))
             .map_err(|error| SystemError::new(format!("cannot write `{}`", path.display())).caused_by(error))
     }
-}
-
-fn fits(socket_dir: &Path) -> bool {
-    socket_dir.as_os_str().len() + 1 + SOCKET_FILE.len() <= SOCKET_PATH_BYTES_MAX
-}
-
-/// A short directory for a socket, in a work root of its own below `/tmp`.
-fn short_dir(name: &str) -> Result<PathBuf, SystemError> {
-    let root = WorkRoot::open(Path::new("/tmp"))?;
-    let pid = std::process::id();
-    // Another system of this process may have the same instances.
-    let free = (0..1000).map(|n| root.path().join(format!("{pid}-{n}-{name}"))).find(|dir| !dir.exists());
-    free.filter(|dir| fits(dir)).ok_or_else(|| {
-        SystemError::new(format!("no short directory for a socket below `{}`", root.path().display()))
-    })
 }
 
 /// A running server.
@@ -338,12 +318,5 @@ mod tests {
         let two: Vec<String> = two.map(str::to_owned).to_vec();
         assert!(fatal_message(&two).unwrap().starts_with("unrecognized configuration parameter"));
         assert_eq!(fatal_message(&[]), None);
-    }
-
-    #[test]
-    fn long_paths_do_not_fit_a_socket() {
-        assert!(fits(Path::new("/var/tmp/weigh-0/20261121-214425-postgres-durability-k3f9/i0/s")));
-        assert!(!fits(Path::new(&format!("/{}", "x".repeat(93)))));
-        assert!(fits(Path::new(&format!("/{}", "x".repeat(92)))));
     }
 }

@@ -103,10 +103,7 @@ impl Home {
         let address = match listens {
             Listens::Port => Address::Port(0),
             Listens::Socket => {
-                let socket_dir = match fits(&dir.join("s")) {
-                    true => dir.join("s"),
-                    false => short_dir(name)?,
-                };
+                let socket_dir = socket_dir(&dir, name, SOCKET)?;
                 shop.make_dir(&socket_dir)?;
                 Address::Socket(socket_dir.join(SOCKET))
             }
@@ -202,17 +199,29 @@ fn free_port() -> Result<u16, SystemError> {
     bound.map(|address| address.port()).map_err(failed)
 }
 
-fn fits(socket_dir: &Path) -> bool {
-    socket_dir.as_os_str().len() + 1 + SOCKET.len() <= SOCKET_PATH_BYTES_MAX
+/// Where an instance called `name` that lives in `dir` has its socket `file`: below `dir`, or in a short directory where
+/// the path would not fit into a socket address. It is still to be made.
+///
+/// # Errors
+/// When there is no short directory either.
+pub(in crate::systems) fn socket_dir(dir: &Path, name: &str, file: &str) -> Result<PathBuf, SystemError> {
+    match fits(&dir.join("s"), file) {
+        true => Ok(dir.join("s")),
+        false => short_dir(name, file),
+    }
+}
+
+fn fits(socket_dir: &Path, file: &str) -> bool {
+    socket_dir.as_os_str().len() + 1 + file.len() <= SOCKET_PATH_BYTES_MAX
 }
 
 /// A short directory for a socket, in a work root of its own below `/tmp`.
-fn short_dir(name: &str) -> Result<PathBuf, SystemError> {
+fn short_dir(name: &str, file: &str) -> Result<PathBuf, SystemError> {
     let root = WorkRoot::open(Path::new("/tmp"))?;
     let pid = std::process::id();
     // Another system of this process may have instances of the same name.
     let free = (0..1000).map(|n| root.path().join(format!("{pid}-{n}-{name}"))).find(|dir| !dir.exists());
-    free.filter(|dir| fits(dir)).ok_or_else(|| {
+    free.filter(|dir| fits(dir, file)).ok_or_else(|| {
         SystemError::new(format!("no short directory for a socket below `{}`", root.path().display()))
     })
 }
@@ -231,7 +240,9 @@ mod tests {
 
     #[test]
     fn long_paths_do_not_fit_a_socket() {
-        assert!(fits(Path::new("/var/tmp/weigh-0/20261121-214425-redis-durability-k3f9/i0/s")));
-        assert!(!fits(Path::new(&format!("/{}", "x".repeat(101)))));
+        let fits = |dir: &str| fits(Path::new(dir), ".s.PGSQL.5432");
+        assert!(fits("/var/tmp/weigh-0/20261121-214425-postgres-durability-k3f9/i0/s"));
+        assert!(!fits(&format!("/{}", "x".repeat(93))));
+        assert!(fits(&format!("/{}", "x".repeat(92))));
     }
 }

@@ -1,6 +1,5 @@
 //! What is different about each kind of private server.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -14,8 +13,7 @@ use crate::systems::SystemError;
 use crate::systems::drivers::{self, DriverOptions};
 use crate::systems::remote::{Admin, execute_lines};
 
-/// Settings by name, as text.
-pub(in crate::systems) type Settings = BTreeMap<String, String>;
+pub(in crate::systems) use crate::systems::slots::Settings;
 
 /// What a server is started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

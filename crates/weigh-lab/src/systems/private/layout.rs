@@ -11,7 +11,7 @@ use weigh_results::model::Slot;
 use super::kind::Settings;
 use crate::plan::{ResolvedPlan, ServerPlan};
 use crate::systems::description::{SettingContext, SystemDescription};
-use crate::systems::slots::slots;
+use crate::systems::slots::{Asked, distinct, slots};
 
 /// The layout of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,12 +64,7 @@ pub(super) struct SlotLayout {
 impl Layout {
     /// The layout for a plan.
     pub(super) fn new(plan: &ResolvedPlan, description: &SystemDescription) -> Layout {
-        let texts = plan.variants.iter().map(|variant| {
-            variant.settings.iter().map(|(name, level)| (name.clone(), level.to_text())).collect()
-        });
-        let asked: Vec<Settings> = texts.collect();
-        let common = common(&asked);
-        let differing: Vec<Settings> = asked.iter().map(|settings| without(settings, &common)).collect();
+        let Asked { common, all: asked, differing } = Asked::of(plan);
         let mut live: Vec<String> = differing.iter().flat_map(BTreeMap::keys).cloned().collect();
         live.sort();
         live.dedup();
@@ -119,32 +114,6 @@ impl Layout {
     pub(super) fn is_in_place(&self) -> bool {
         self.instances.len() == 1
     }
-}
-
-/// Every distinct one in order of first appearance, and which of them each was.
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> (Vec<T>, Vec<usize>) {
-    let (mut distinct, mut which) = (Vec::new(), Vec::new());
-    for one in all {
-        let known = distinct.iter().position(|known| *known == one);
-        which.push(known.unwrap_or(distinct.len()));
-        if known.is_none() {
-            distinct.push(one);
-        }
-    }
-    (distinct, which)
-}
-
-/// What is in all of them with the same value.
-fn common(asked: &[Settings]) -> Settings {
-    let Some((first, others)) = asked.split_first() else { return Settings::new() };
-    let everywhere =
-        |(name, value): &(&String, &String)| others.iter().all(|other| other.get(*name) == Some(*value));
-    first.iter().filter(everywhere).map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-fn without(settings: &Settings, common: &Settings) -> Settings {
-    let rest = settings.iter().filter(|(name, _)| !common.contains_key(*name));
-    rest.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn is_live(description: &SystemDescription, name: &str) -> bool {

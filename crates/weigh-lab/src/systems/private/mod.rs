@@ -22,7 +22,7 @@ mod programs;
 mod server;
 mod template;
 
-pub(in crate::systems) use home::{Address, Home, Listens, Shop};
+pub(in crate::systems) use home::{Address, Home, Listens, Shop, socket_dir};
 pub(in crate::systems) use instance::{Instance, Order};
 pub(in crate::systems) use kind::{Kind, Launch, Purpose, Session, Settings};
 pub(in crate::systems) use programs::find_program;

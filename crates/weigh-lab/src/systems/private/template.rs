@@ -10,7 +10,7 @@ use super::instance::{Instance, Order};
 use super::kind::{Kind, Purpose, Settings};
 use super::layout::Seed;
 use crate::host::Cancel;
-use crate::systems::SystemError;
+use crate::systems::{SystemError, shortened};
 
 /// Makes the template of a seed; gives the directory to copy.
 ///
@@ -69,14 +69,4 @@ pub(super) fn judge(shop: &Shop, kind: &dyn Kind, home: &Home, asked: &Settings)
     let read = instance.read_back(kind, asked).map(|_| ());
     let ended = instance.discard(&shop.changes);
     read.and(ended)
-}
-
-/// A command as it can be named in an error.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 80;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
 }

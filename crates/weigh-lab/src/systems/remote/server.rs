@@ -13,7 +13,7 @@ use crate::host::Cancel;
 use crate::plan::{ResolvedPlan, ResolvedVariant};
 use crate::systems::drivers::{self, DriverOptions};
 use crate::systems::slots::slots;
-use crate::systems::{Counters, System, SystemError};
+use crate::systems::{Counters, System, SystemError, shortened};
 
 /// The user's server.
 pub(super) struct Remote {
@@ -72,16 +72,6 @@ impl Remote {
             "mongodb" => mongodb::Session::open(url, &self.options)?.set_up(text, &self.cancel),
             _ => set_up::lines(&self.url, text, &self.options, &self.cancel),
         }
-    }
-}
-
-/// A command as it can be named in an error.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 80;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
     }
 }
 
