@@ -187,11 +187,7 @@ fn building_ferretdb_is_interrupted_at_once() {
     let done = home.done(child.wait_with_output().unwrap());
     assert!(interrupted.elapsed() < Duration::from_secs(20), "{:?}", interrupted.elapsed());
     assert_eq!(done.code, 130, "{}{}", done.err, done.out);
-    assert!(
-        done.err.contains("FerretDB 1.24.2 (about two minutes, once)") || done.err.contains("fetching Go"),
-        "{}",
-        done.err
-    );
+    assert!(done.err.contains("interrupted"), "{}", done.err);
     drop(connection);
     assert_clean(&home);
 }

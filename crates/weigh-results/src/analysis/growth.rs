@@ -222,6 +222,9 @@ fn metrics(plan: &Plan) -> Vec<Metric> {
     metrics
 }
 
+/// The factor that names versions of a system.
+const VERSION: &str = "system.version";
+
 /// A factor whose levels are numbers.
 struct Candidate<'a> {
     key: &'a str,
@@ -278,6 +281,10 @@ fn sweep_factor(plan: &Plan) -> Option<(&str, Dimension)> {
 }
 
 fn candidate<'a>(plan: &Plan, key: &'a str) -> Option<Candidate<'a>> {
+    // Version 16 is not more of something than version 14.
+    if key == VERSION {
+        return None;
+    }
     let parsed: Vec<Option<(f64, Dimension)>> =
         plan.variants.iter().map(|variant| level::parse(variant.levels.get(key)?)).collect();
     let dimensions: BTreeSet<Dimension> = parsed.iter().flatten().map(|(_, dimension)| *dimension).collect();

@@ -35,6 +35,10 @@ fn one_numeric_factor_with_three_levels_is_a_sweep() {
     let mixed =
         plan(&[("a", &[("k", "1")]), ("b", &[("k", "2MB")]), ("c", &[("k", "3")]), ("d", &[("k", "4")])]);
     assert_eq!(sweep_factor(&mixed), None, "levels of two dimensions have no order");
+    let of = |version| [("system.version", version)];
+    let (old, newer, new) = (of("14"), of("16"), of("18"));
+    let versions = plan(&[("14", &old), ("16", &newer), ("18", &new)]);
+    assert_eq!(sweep_factor(&versions), None, "a version is a name");
     let both: Vec<String> = (1..=3).map(|level| level.to_string()).collect();
     let levels: Vec<[(&str, &str); 2]> =
         both.iter().map(|level| [("k", level.as_str()), ("l", level.as_str())]).collect();
